@@ -50,14 +50,10 @@ func Connect(t testing.TB, conninfo string) *pgx.Conn {
 // be several statements.
 func Exec(t testing.TB, conninfo, sql string, args ...any) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, conninfo)
-	if err != nil {
-		t.Fatalf("connect: %v", err)
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, sql, args...); err != nil {
+	if err := with(conninfo, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, sql, args...)
+		return err
+	}); err != nil {
 		t.Fatalf("exec: %v", err)
 	}
 }
@@ -85,27 +81,22 @@ func (s *Server) make(t testing.TB, name, writer string, args ...any) {
 
 // written asks the server to write statements, which quotes their names, and runs them.
 func (s *Server) written(writer string, args ...any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, s.Conninfo("postgres"))
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	rows, err := conn.Query(ctx, writer, args...)
-	if err != nil {
-		return err
-	}
-	statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return err
-	}
-	for _, statement := range statements {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
+	return with(s.Conninfo("postgres"), func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, writer, args...)
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		for _, statement := range statements {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
+	})
 }
 
 func freshName(kind string) string {

@@ -33,3 +33,20 @@ func TestServerSurvivesStopAndCrash(t *testing.T) {
 		}
 	}
 }
+
+func TestLedgerIsMigratedAndKnowsItself(t *testing.T) {
+	t.Parallel()
+	one, two := Ledger(t), Ledger(t)
+	for _, conninfo := range []string{one, two} {
+		var environment string
+		var itself bool
+		if err := Connect(t, conninfo).QueryRow(t.Context(), `
+			SELECT environment, database_oid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+			FROM heyaira_loop.ledger_identity`).Scan(&environment, &itself); err != nil {
+			t.Fatal(err)
+		}
+		if environment != "test" || !itself {
+			t.Errorf("got environment %q, own oid %v", environment, itself)
+		}
+	}
+}
