@@ -7,8 +7,12 @@ import (
 	"syscall"
 )
 
-// prefix is short because a socket's path may have 107 bytes.
-const prefix = "/tmp/heyaira-pg-"
+// The names are short because a socket's path may have 107 bytes. What is kept for a
+// person has another name, so that no sweep finds it.
+const (
+	prefix     = "/tmp/heyaira-pg-"
+	keptPrefix = "/tmp/heyaira-pgkept-"
+)
 
 // folder is where one server lives. Its lock is held by the test process alone, so
 // a folder whose lock is free was left behind by a process that was killed.
@@ -20,17 +24,22 @@ type folder struct {
 
 func newFolder(who *syscall.Credential) (*folder, error) {
 	sweep()
-	name := prefix + "*"
+	name := prefix
 	if keep() {
-		name = "/tmp/heyaira-pgkept-*"
+		name = keptPrefix
 	}
-	path, err := os.MkdirTemp(filepath.Dir(name), filepath.Base(name))
+	path, err := os.MkdirTemp(filepath.Dir(name), filepath.Base(name)+"*")
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
 	f := &folder{path: path, who: who}
-	if f.lock, err = os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+	// It gets its name when it is locked, or a sweep could come in between.
+	unnamed, named := filepath.Join(path, "lock.new"), filepath.Join(path, "lock")
+	if f.lock, err = os.OpenFile(unnamed, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
 		err = syscall.Flock(int(f.lock.Fd()), syscall.LOCK_EX)
+	}
+	if err == nil {
+		err = os.Rename(unnamed, named)
 	}
 	if err == nil && who != nil {
 		err = os.Chown(path, int(who.Uid), int(who.Gid))

@@ -1,11 +1,8 @@
 package pgtest
 
 import (
-	"os"
 	"testing"
 )
-
-func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
 func TestDatabaseIsFreshAndEmpty(t *testing.T) {
 	t.Parallel()
