@@ -50,10 +50,12 @@ type Progress struct {
 	Stage string
 }
 
-// Kept is a lease that goes on.
+// Kept is a lease that goes on. TTL is how long it was extended for: the policy in
+// force now, which may be shorter than when the work was claimed.
 type Kept struct {
 	Item  int64
 	Until time.Time
+	TTL   time.Duration
 }
 
 // Finished is a holder with what its run found.
@@ -93,9 +95,13 @@ type Reclaimed struct {
 
 // Effects is the durable list of outward actions, keyed by business identity.
 type Effects interface {
-	// Intend checks the fence and claims the right to fire one effect, at once.
+	// Intend checks the fence and claims the right to fire one effect, at once; ErrLost.
+	// The same owner's open intent is claimed again (the reply was lost, it has not
+	// fired); another owner's is held, even under the same fence.
 	Intend(ctx context.Context, held Holder, intent Intent) (Claim, error)
-	// Commit keeps the evidence of an effect that fired, lease or no lease.
+	// Commit keeps the evidence of an effect that fired, lease or no lease, and
+	// whatever a reconciler made of it meanwhile. Committed before, it keeps the first
+	// evidence; ErrLost when the key is not this fence's any more.
 	Commit(ctx context.Context, key string, fence Serial, evidence json.RawMessage) error
 	// Abandon says that the holder did not fire and that nothing of it can arrive late.
 	Abandon(ctx context.Context, key string, fence Serial) error
