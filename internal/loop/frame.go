@@ -1,0 +1,196 @@
+package loop
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// maxLine bounds one line of a stream: three texts of 64 KiB and their escapes, twice.
+const maxLine = 2 << 20
+
+// maxFaults is how many faults of a stream are told one by one.
+const maxFaults = 20
+
+// Input is a stream of lease documents with the name it has in messages.
+type Input struct {
+	Name string
+	io.Reader
+}
+
+// StreamError is a fault of a stream of lease documents. Item is 0 where the fault
+// hides it; Until is when its lease ends, where the document says so.
+type StreamError struct {
+	Input  string
+	Line   int
+	Item   int64
+	Until  time.Time
+	Reason error
+}
+
+// Error names the line, the item and when its lease ends.
+func (e *StreamError) Error() string {
+	text := fmt.Sprintf("read %s line %d", e.Input, e.Line)
+	if e.Item != 0 {
+		text += fmt.Sprintf(": item %d", e.Item)
+	}
+	if !e.Until.IsZero() {
+		text += ", leased until " + e.Until.UTC().Format(time.RFC3339)
+	}
+	return text + ": " + e.Reason.Error()
+}
+
+// Unwrap is the reason.
+func (e *StreamError) Unwrap() error { return e.Reason }
+
+// endLine closes a stream.
+type endLine struct {
+	End    string `json:"end"`
+	Items  int    `json:"items"`
+	Status int    `json:"status"`
+}
+
+// WriteEnd closes a stream of lease documents: step wrote items of them and ends with
+// status. A step that fails before its first document closes its stream too.
+func WriteEnd(out io.Writer, step string, items, status int) error {
+	line, err := encode(endLine{step, items, status})
+	if err != nil {
+		return fmt.Errorf("write end of %s: %w", step, err)
+	}
+	if _, err := out.Write(line); err != nil {
+		return fmt.Errorf("write end of %s: %w", step, err)
+	}
+	return nil
+}
+
+// stream reads the documents of one input. Several streams may follow one another in
+// it (cat of two files): each has its end line.
+type stream struct {
+	input  Input
+	lines  *bufio.Reader
+	line   int
+	items  int      // since the last end line
+	last   received // the newest document, for the message about a cut stream
+	open   bool     // no end line since the last document, or none at all
+	status int      // the worst of the end lines
+}
+
+func newStream(input Input) *stream {
+	return &stream{input: input, lines: bufio.NewReaderSize(input, 64<<10), open: true}
+}
+
+// next answers the next document. A StreamError is a fault of one line, and reading
+// can go on; io.EOF is the end, after a fault if the stream was cut.
+func (s *stream) next() (received, error) {
+	for {
+		line, err := s.readLine()
+		if err != nil {
+			return received{}, err
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		w, document, err := parse(line)
+		document.input, document.line = s.input.Name, s.line
+		if err != nil {
+			s.items++ // it was somebody's document
+			s.open = true
+			return document, s.fault(document, err)
+		}
+		if w.End == nil {
+			s.items++
+			s.open = true
+			s.last = document
+			return document, nil
+		}
+		came := s.items
+		s.items, s.open = 0, false
+		s.status = Worst(s.status, w.Status)
+		if came != w.Items {
+			return document, s.fault(received{}, fmt.Errorf("%s wrote %d documents, %d came", short(*w.End), w.Items, came))
+		}
+	}
+}
+
+// readLine answers the next line; at the end of a cut stream first the fault.
+func (s *stream) readLine() ([]byte, error) {
+	var line []byte
+	tooLong := false
+	for {
+		part, err := s.lines.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			tooLong = true
+		} else if !tooLong {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && len(line) == 0 && !tooLong:
+			return nil, s.finish(err)
+		}
+		s.line++
+		if tooLong {
+			s.items++
+			s.open = true
+			return nil, s.fault(received{}, fmt.Errorf("not a lease document: longer than %d bytes", maxLine))
+		}
+		return line, nil
+	}
+}
+
+// finish judges the end of the input, once; after that it is io.EOF.
+func (s *stream) finish(err error) error {
+	if errors.Is(err, io.EOF) && !s.open {
+		return io.EOF
+	}
+	s.open = false
+	s.lines.Reset(bytes.NewReader(nil))
+	reason := errors.New("no end line: the step before was cut off, what else it held comes back when its leases end")
+	if !errors.Is(err, io.EOF) {
+		reason = err
+	}
+	return s.fault(s.last, reason)
+}
+
+func (s *stream) fault(document received, reason error) error {
+	return &StreamError{Input: s.input.Name, Line: s.line, Item: document.Item, Until: document.Until, Reason: reason}
+}
+
+// writer writes lease documents, whole lines at a time. After a failed write it
+// writes no more: the reader is gone.
+type writer struct {
+	out   io.Writer
+	mu    sync.Mutex
+	items int
+	err   error
+}
+
+// write sends one line and counts it as a document.
+func (w *writer) write(line []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	if _, err := w.out.Write(line); err != nil {
+		w.err = fmt.Errorf("write document: %w", err)
+		return w.err
+	}
+	w.items++
+	return nil
+}
+
+// end closes the stream, unless its reader is gone.
+func (w *writer) end(step string, status int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return nil // told when it happened
+	}
+	return WriteEnd(w.out, step, w.items, status)
+}
