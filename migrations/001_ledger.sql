@@ -264,7 +264,10 @@ CREATE TABLE heyaira_loop.effect_intent (
 	effect_key text PRIMARY KEY,
 	kind       text NOT NULL,
 	item_id    bigint NOT NULL,
+	-- Who claimed it. A fence goes on from run to verify, the process does not: what one
+	-- of them left open the other may not fire.
 	fence      bigint NOT NULL,
+	owner      text NOT NULL,
 	state      text NOT NULL DEFAULT 'intent',
 	target     json NOT NULL,
 	tries      integer NOT NULL DEFAULT 1,
