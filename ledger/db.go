@@ -91,24 +91,29 @@ func Connect(ctx context.Context, o Options) (*pgx.Conn, error) {
 }
 
 // statement is one file of queries/ with its arguments. scan is called for each row
-// of the answer with that row current; nil takes no rows.
+// of the answer with that row current; nil takes no rows. fresh, where it is given, is
+// called before each attempt: what scan kept of an attempt that failed is to be dropped.
 type statement struct {
-	name string
-	args []any
-	scan func(rows pgx.Rows) error
+	name  string
+	args  []any
+	scan  func(rows pgx.Rows) error
+	fresh func()
 }
 
 // query sends one statement in one round trip. It is sent again only where surely
 // nothing of it was sent. scan is called for each row, with that row current.
 func (db *DB) query(ctx context.Context, name string, scan func(rows pgx.Rows) error, args ...any) error {
-	return db.send(ctx, pgconn.SafeToRetry, statement{name, args, scan})
+	return db.send(ctx, pgconn.SafeToRetry, statement{name: name, args: args, scan: scan})
 }
 
 // ask is query for a statement that may be sent twice, since it changes nothing or
 // changes the same thing: it is sent again after any broken connection.
 func (db *DB) ask(ctx context.Context, name string, scan func(rows pgx.Rows) error, args ...any) error {
-	return db.send(ctx, func(err error) bool { return pgconn.SafeToRetry(err) || broken(err) }, statement{name, args, scan})
+	return db.send(ctx, repeatable, statement{name: name, args: args, scan: scan})
 }
+
+// repeatable is when a statement that may be sent twice is sent again.
+func repeatable(err error) bool { return pgconn.SafeToRetry(err) || broken(err) }
 
 // batch sends several statements in one round trip and one transaction; one that
 // fails undoes all. It is sent again only where surely nothing of it was sent.
@@ -137,10 +142,10 @@ func (db *DB) send(ctx context.Context, again func(error) bool, statements ...st
 			db.conn = nil
 		}
 		var scanned *scanError
-		if try == tries || ctx.Err() != nil || errors.As(err, &scanned) || !retry(err) {
+		if try == tries || ctx.Err() != nil || errors.As(err, &scanned) || !retry(err) && !undone(err) {
 			return fmt.Errorf("%s: %w", name, explain(ctx, err))
 		}
-		db.options.Log.Debug().Str("statement", name).Int("try", try).Msg("ledger connection broke, trying again")
+		db.options.Log.Debug().Str("statement", name).Int("try", try).Msg("ledger did not take it, trying again")
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait/2 + rand.N(wait)):
@@ -170,6 +175,9 @@ func (db *DB) connect(ctx context.Context) error {
 func (db *DB) attempt(ctx context.Context, statements []statement) error {
 	batch := &pgx.Batch{}
 	for _, s := range statements {
+		if s.fresh != nil {
+			s.fresh()
+		}
 		sql, err := queries.ReadFile("queries/" + s.name + ".sql")
 		if err != nil {
 			return fmt.Errorf("read statement: %w", err)
@@ -229,6 +237,13 @@ func (db *DB) take(ctx context.Context) error {
 }
 
 func (db *DB) give() { <-db.turn }
+
+// undone tells whether err says that the server undid the whole transaction for the
+// sake of another one; every statement and every batch is one, so any may be sent again.
+func undone(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001") // deadlock, serialization
+}
 
 // broken tells whether err says that the connection went away under a statement,
 // which the server may or may not have executed.
