@@ -78,9 +78,9 @@ func explainState(pg *pgconn.PgError) error {
 	case "42P01", "3F000", "42883", "42703": // no such table, schema, function, column
 		return &RefusedError{Reason: "ledger has no schema of this program", Hint: "heyaira-loop migrate", Err: pg}
 	case "42501": // insufficient privilege
-		return &RefusedError{Reason: "ledger's role lacks a privilege", Hint: "heyaira-loop migrate --grant ROLE, as the ledger's owner", Err: pg}
+		return &RefusedError{Reason: "ledger's role lacks a privilege", Hint: "let the ledger's owner run it, or grant the privilege", Err: pg}
 	case "25006": // read-only transaction
-		return &RefusedError{Reason: "ledger's server is read-only", Hint: "let the ledger's conninfo name the primary", Err: pg}
+		return readOnly(pg)
 	case "3D000":
 		return &UnreachableError{Reason: "reach ledger: " + pg.Message, Hint: "make the ledger's database: createdb -T template0 -E UTF8 NAME", Err: pg}
 	case "57014":
@@ -93,6 +93,10 @@ func explainState(pg *pgconn.PgError) error {
 		return &UnreachableError{Reason: "reach ledger: " + pg.Message, Hint: "see the log of the ledger's server", Err: pg}
 	}
 	return nil
+}
+
+func readOnly(cause error) error {
+	return &RefusedError{Reason: "ledger's server is read-only", Hint: "let the ledger's conninfo name the primary", Err: cause}
 }
 
 // lostConnection tells whether err is of the way to the server and not of the server.

@@ -94,9 +94,10 @@ type Observation struct {
 	Payload    json.RawMessage
 	Occurrence time.Time // zero without a schedule
 	Following  time.Time
-	NotBefore  time.Time // zero: at once
-	Forced     bool      // never answered covered, ignores MinInterval
-	Memo       json.RawMessage
+	NotBefore  time.Time       // zero: at once
+	Forced     bool            // never answered covered, ignores MinInterval
+	Now        bool            // forced by a person: waits for no window and no back-off, and makes ended work anew
+	Memo       json.RawMessage // nil leaves what the scope remembers, null clears it
 }
 
 // Word is ensure's answer to one observation.
@@ -123,6 +124,7 @@ type Answer struct {
 	Scope    string
 	Word     Word
 	Item     int64 // 0 where no item stands for it
+	Err      error // why the observation was refused; Word is "" then
 }
 
 // Look is how one observer fared. Error is "" where it went well, and holds no secret.

@@ -293,7 +293,9 @@ CREATE TABLE heyaira_loop.beat (
 CREATE TABLE heyaira_loop.policy_seen (
 	host                 text NOT NULL,
 	work_type            text NOT NULL,
+	-- Of the host's whole configuration, and of this type's policy alone.
 	digest               text NOT NULL,
+	policy               text NOT NULL,
 	max_running          integer,
 	max_running_per_host integer,
 	max_per_minute       integer,

