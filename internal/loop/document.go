@@ -91,6 +91,11 @@ func (r received) item() lease.Item {
 	return lease.Item{Holder: r.Holder, WorkType: r.WorkType, Scope: r.Scope, Step: r.Step, Until: r.Until, TTL: r.TTL}
 }
 
+// fault is an error about the document.
+func (r received) fault(reason error) error {
+	return &StreamError{Input: r.input, Line: r.line, Item: r.Item, Until: r.Until, Reason: reason}
+}
+
 // wire is a line as it is read: loose, so that a bad field does not hide the others
 // from the message about it.
 type wire struct {
@@ -166,5 +171,10 @@ func short(text string) string {
 	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return cut(text, most) + "…"
+}
+
+// cut shortens text to at most so many bytes.
+func cut(text string, most int) string {
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 )
 
@@ -158,39 +157,6 @@ func (s *stream) finish(err error) error {
 }
 
 func (s *stream) fault(document received, reason error) error {
-	return &StreamError{Input: s.input.Name, Line: s.line, Item: document.Item, Until: document.Until, Reason: reason}
-}
-
-// writer writes lease documents, whole lines at a time. After a failed write it
-// writes no more: the reader is gone.
-type writer struct {
-	out   io.Writer
-	mu    sync.Mutex
-	items int
-	err   error
-}
-
-// write sends one line and counts it as a document.
-func (w *writer) write(line []byte) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
-	}
-	if _, err := w.out.Write(line); err != nil {
-		w.err = fmt.Errorf("write document: %w", err)
-		return w.err
-	}
-	w.items++
-	return nil
-}
-
-// end closes the stream, unless its reader is gone.
-func (w *writer) end(step string, status int) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return nil // told when it happened
-	}
-	return WriteEnd(w.out, step, w.items, status)
+	document.input, document.line = s.input.Name, s.line
+	return document.fault(reason)
 }
