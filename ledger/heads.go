@@ -33,7 +33,7 @@ func (db *DB) Heads(ctx context.Context, pairs []Pair) (Survey, error) {
 	if err := w.check(db.options); err != nil {
 		return Survey{}, err
 	}
-	survey.Ledger, survey.Now, survey.Stores = w.identity, w.now, w.stores
+	survey.Ledger, survey.Now, survey.Beat, survey.Stores = w.identity, w.now, moment(w.beat), w.stores
 	if w.policy != nil {
 		survey.Policy = *w.policy
 	}

@@ -27,6 +27,7 @@ type whose struct {
 
 	now    time.Time
 	policy *string
+	beat   *time.Time
 	stores map[string]string
 	found  bool
 }
@@ -37,7 +38,7 @@ func (w *whose) statement(o Options) statement {
 		var stores []byte
 		err := rows.Scan(&w.identity.ID, &w.identity.Former, &w.identity.Environment, &w.identity.Epoch,
 			&w.minProgram, &w.schemaVersion, &w.sameSystem, &w.sameDatabase, &w.sameTimeline, &w.readOnly,
-			&w.synchronousCommit, &w.serverEncoding, &w.clientEncoding, &w.now, &w.policy, &stores)
+			&w.synchronousCommit, &w.serverEncoding, &w.clientEncoding, &w.now, &w.policy, &w.beat, &stores)
 		if err != nil {
 			return err
 		}

@@ -54,6 +54,7 @@ type Survey struct {
 	Ticket lease.Serial      // drawn before any marker is read
 	Now    time.Time         // the ledger's clock
 	Policy string            // digest of the policy that this host registered last, "" if none
+	Beat   time.Time         // when this host ticked last; zero if never
 	Heads  []Head            // one for each scope that was asked for, in that order
 	Stores map[string]string // ids (UUIDs) of the stores that the ledger knows, by name
 }

@@ -27,6 +27,11 @@ SELECT
 		WHERE p.host = $1::text AND p.seen_at > statement_timestamp() - interval '1 day'
 	) AS policy,
 	(
+		SELECT b.ticked_at
+		FROM heyaira_loop.beat b
+		WHERE b.host = $1::text
+	) AS beat,
+	(
 		SELECT coalesce(json_object_agg(k.name, k.id), '{}')
 		FROM heyaira_loop.known_store k
 	) AS stores
