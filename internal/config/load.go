@@ -143,7 +143,7 @@ func (r *reader) references() error {
 			known = append(known, store)
 		}
 		advice := "name one that stands under stores"
-		if near := nearest(name, known); near != "" {
+		if near := Nearest(name, known); near != "" {
 			advice = "did you mean " + near + "?"
 		}
 		return v.refuse("unknown store "+shown(name), advice)

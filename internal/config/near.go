@@ -1,8 +1,8 @@
 package config
 
-// nearest is the name that differs from word by at most two letters, and by less
+// Nearest is the name that differs from word by at most two letters, and by less
 // than half of it; "" where there is none.
-func nearest(word string, names []string) string {
+func Nearest(word string, names []string) string {
 	best, found := "", 3
 	for _, name := range names {
 		if d := distance(word, name); d < found && 2*d < len(name) {

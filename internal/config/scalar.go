@@ -74,7 +74,7 @@ func oneOf(into *string, words ...string) func(value) error {
 		}
 		if !slices.Contains(words, text) {
 			advice := ""
-			if near := nearest(text, words); near != "" {
+			if near := Nearest(text, words); near != "" {
 				advice = "did you mean " + near + "?"
 			}
 			return v.refuse("want "+strings.Join(words, " or "), advice)

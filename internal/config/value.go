@@ -188,7 +188,7 @@ func adviceFor(key string, fields []field) string {
 	for _, f := range fields {
 		names = append(names, f.key)
 	}
-	if near := nearest(key, names); near != "" {
+	if near := Nearest(key, names); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return "known here: " + strings.Join(names, ", ")
