@@ -16,11 +16,11 @@ import (
 // identityLimit bounds a file of identities, in bytes.
 const identityLimit = 1 << 20
 
-// readIdentities reads private keys from a file, or from stdin where path is "-": age
+// ReadIdentities reads private keys from a file, or from stdin where path is "-": age
 // identities, one a line, or one ssh private key. Keys behind a passphrase are
 // refused: nobody sits before a restore that cron started. No error repeats what was
 // read.
-func readIdentities(path string, stdin io.Reader) ([]age.Identity, error) {
+func ReadIdentities(path string, stdin io.Reader) ([]age.Identity, error) {
 	source, name := stdin, "stdin"
 	if path != "-" {
 		file, err := os.Open(path)
