@@ -7,7 +7,14 @@ SELECT
 	(SELECT system_identifier FROM pg_catalog.pg_control_system())::text AS system_identifier,
 	d.datname::text AS database,
 	pg_catalog.pg_encoding_to_char(d.encoding)::text AS encoding,
-	d.datcollate::text AS collation,
+	-- LC_COLLATE, and what of the locale differs from it; parseCollation reads it. The
+	-- columns of the provider have other names in each release, so they are looked up.
+	d.datcollate::text
+	|| CASE WHEN d.datctype <> d.datcollate THEN ';ctype=' || d.datctype ELSE '' END
+	|| coalesce(CASE to_jsonb(d) ->> 'datlocprovider'
+		WHEN 'i' THEN ';icu=' || coalesce(to_jsonb(d) ->> 'datlocale', to_jsonb(d) ->> 'daticulocale')
+		WHEN 'b' THEN ';builtin=' || (to_jsonb(d) ->> 'datlocale')
+	END, '') AS collation,
 	pg_catalog.pg_is_in_recovery() AS standby,
 	pg_catalog.pg_database_size(d.oid) AS size,
 	(
