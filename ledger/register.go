@@ -18,7 +18,7 @@ import (
 func (db *DB) Register(ctx context.Context, host string, policies []Policy, scopes []Scope, digest string) error {
 	var p struct { // the columns of the statements
 		names, digests                      []string
-		coalesces, flat                     []bool
+		coalesces, first, flat              []bool
 		ttl, base, ceiling, blocked, revive []*time.Duration
 		running, perHost, perMinute, queued []*int
 		maxFailures, maxCrashes, maxClaims  []*int
@@ -32,6 +32,7 @@ func (db *DB) Register(ctx context.Context, host string, policies []Policy, scop
 		p.names = append(p.names, policy.WorkType)
 		p.digests = append(p.digests, sum)
 		p.coalesces = append(p.coalesces, policy.Coalesces)
+		p.first = append(p.first, policy.First)
 		p.flat = append(p.flat, policy.BackoffFlat)
 		p.ttl = append(p.ttl, span(policy.LeaseTTL))
 		p.base = append(p.base, span(policy.BackoffBase))
@@ -66,7 +67,7 @@ func (db *DB) Register(ctx context.Context, host string, policies []Policy, scop
 		statement{name: "register_lock"},
 		statement{name: "register_policies", args: []any{host, digest, p.names, p.digests, p.running, p.perHost, p.perMinute, p.queued}},
 		statement{name: "register_types", args: []any{p.names, p.coalesces, p.ttl, p.maxFailures, p.maxCrashes, p.maxClaims,
-			p.base, p.ceiling, p.flat, p.blocked, p.revive}},
+			p.base, p.ceiling, p.flat, p.blocked, p.revive, p.first}},
 		statement{name: "register_scopes", args: []any{s.workTypes, s.keys, s.ttl, s.failures, s.running, s.minInterval, s.rpo, s.watched}},
 	)
 }

@@ -12,6 +12,7 @@ import (
 type Policy struct {
 	WorkType          string
 	Coalesces         bool // one item on its way for each scope, advanced to the newest marker
+	First             bool // claimed before the others (notices)
 	LeaseTTL          time.Duration
 	MaxRunning        int
 	MaxRunningPerHost int

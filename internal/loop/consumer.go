@@ -38,7 +38,6 @@ type Recaller interface {
 // Policy is a work type's policy, in the ledger and in the process.
 type Policy struct {
 	ledger.Policy
-	First  bool                                              // claimed before the others (notices)
 	Limits func(scope string) (timeout, stall time.Duration) // of run and of verify; 0: none
 }
 

@@ -3,24 +3,25 @@
 -- $1 text[] work types, $2 boolean[] coalesces, $3 interval[] lease_ttl, $4 integer[]
 -- max_failures, $5 integer[] max_crashes, $6 integer[] max_claims, $7 interval[]
 -- backoff_base, $8 interval[] backoff_cap, $9 boolean[] backoff_flat, $10 interval[]
--- blocked_wait, $11 interval[] revive_after. NULL is the default.
+-- blocked_wait, $11 interval[] revive_after, $12 boolean[] goes_first. NULL is the
+-- default.
 -- A host that neither registered nor ticked for a week is gone, and so are its caps.
 WITH asked AS (
 	SELECT *
 	FROM unnest($1::text[], $2::boolean[], $3::interval[], $4::integer[], $5::integer[], $6::integer[],
-			$7::interval[], $8::interval[], $9::boolean[], $10::interval[], $11::interval[])
+			$7::interval[], $8::interval[], $9::boolean[], $10::interval[], $11::interval[], $12::boolean[])
 		AS a (name, coalesces, lease_ttl, max_failures, max_crashes, max_claims,
-			backoff_base, backoff_cap, backoff_flat, blocked_wait, revive_after)
+			backoff_base, backoff_cap, backoff_flat, blocked_wait, revive_after, goes_first)
 )
 INSERT INTO heyaira_loop.work_type AS t
 	(name, coalesces, lease_ttl, max_running, max_running_per_host, max_per_minute, max_queued,
-	max_failures, max_crashes, max_claims, backoff_base, backoff_cap, backoff_flat, blocked_wait, revive_after)
+	max_failures, max_crashes, max_claims, backoff_base, backoff_cap, backoff_flat, blocked_wait, revive_after, goes_first)
 SELECT
 	a.name, a.coalesces, coalesce(a.lease_ttl, '60 seconds'),
 	cap.max_running, cap.max_running_per_host, cap.max_per_minute, cap.max_queued,
 	coalesce(a.max_failures, 5), coalesce(a.max_crashes, 3), coalesce(a.max_claims, 50),
 	coalesce(a.backoff_base, '5 seconds'), coalesce(a.backoff_cap, '1 hour'), a.backoff_flat,
-	coalesce(a.blocked_wait, '15 minutes'), a.revive_after
+	coalesce(a.blocked_wait, '15 minutes'), a.revive_after, a.goes_first
 FROM asked a
 CROSS JOIN LATERAL (
 	SELECT
@@ -48,4 +49,5 @@ SET coalesces = EXCLUDED.coalesces,
 	backoff_cap = EXCLUDED.backoff_cap,
 	backoff_flat = EXCLUDED.backoff_flat,
 	blocked_wait = EXCLUDED.blocked_wait,
-	revive_after = EXCLUDED.revive_after;
+	revive_after = EXCLUDED.revive_after,
+	goes_first = EXCLUDED.goes_first;
