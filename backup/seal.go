@@ -1,0 +1,137 @@
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+)
+
+// window is how far back compression looks, in bytes. It fits a core's cache: rows
+// repeat their neighbours, and a larger one is slower and saves nothing measurable.
+const window = 1 << 20
+
+// sealer compresses what is written to it, encrypts that, and hands it on. Memory is
+// constant. Compression runs beside its writer, and encryption beside compression, so
+// three cores can work at once.
+type sealer struct {
+	zstd  *zstd.Encoder
+	age   io.WriteCloser
+	meter *meter
+	plain int64 // bytes written so far
+	err   error // the first failure; after one nothing is ever finished
+}
+
+// newSealer begins a ciphertext for the recipients on dst. level is zstd's, 1 to 19.
+// End it with Close, or with Abort where anything has failed.
+func newSealer(dst io.Writer, recipients []age.Recipient, level int) (*sealer, error) {
+	s := &sealer{meter: &meter{dst: dst, sum: sha256.New()}}
+	var err error
+	if s.age, err = age.Encrypt(s.meter, recipients...); err != nil {
+		return nil, fmt.Errorf("encrypt: %w", err)
+	}
+	s.zstd, err = zstd.NewWriter(s.age,
+		zstd.WithEncoderLevel(encoderLevel(level)),
+		zstd.WithWindowSize(window),
+		zstd.WithEncoderConcurrency(2))
+	if err != nil {
+		return nil, fmt.Errorf("compress: %w", err)
+	}
+	return s, nil
+}
+
+// encoderLevel maps zstd's levels to those of the encoder, which has four.
+func encoderLevel(level int) zstd.EncoderLevel {
+	switch {
+	case level <= 3:
+		return zstd.SpeedFastest
+	case level <= 6:
+		return zstd.SpeedDefault
+	case level <= 11:
+		return zstd.SpeedBetterCompression
+	}
+	return zstd.SpeedBestCompression
+}
+
+// Write seals p. Its error may be that of an earlier write's bytes.
+func (s *sealer) Write(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.zstd.Write(p)
+	s.plain += int64(n)
+	return n, s.fail(err)
+}
+
+// ReadFrom seals all of src, without a copy. A src that fails leaves a sealer that
+// cannot be closed cleanly.
+func (s *sealer) ReadFrom(src io.Reader) (int64, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.zstd.ReadFrom(src)
+	s.plain += n
+	return n, s.fail(err)
+}
+
+// Close finishes the compressed stream, then the encrypted one. Only after it has
+// answered nil is the ciphertext whole; dst itself stays open. After a failed write
+// it answers that failure and finishes nothing.
+func (s *sealer) Close() error {
+	if s.err != nil {
+		s.Abort()
+		return s.err
+	}
+	if s.plain == 0 {
+		return s.fail(errors.New("seal: nothing was written"))
+	}
+	if err := s.zstd.Close(); err != nil {
+		return s.fail(fmt.Errorf("finish compression: %w", err))
+	}
+	if err := s.age.Close(); err != nil {
+		return s.fail(fmt.Errorf("finish encryption: %w", err))
+	}
+	return nil
+}
+
+// Abort returns when nothing is being written to dst any more, and leaves the
+// ciphertext as it is: cut, so that nobody can take it for a whole one, unless Close
+// has answered nil before.
+func (s *sealer) Abort() {
+	_ = s.fail(errors.New("seal: aborted"))
+	s.zstd.Reset(nil) // waits for the blocks on their way
+}
+
+// Sum is the SHA-256 and the size of the ciphertext, valid after Close.
+func (s *sealer) Sum() (sha256 string, size int64) {
+	return hex.EncodeToString(s.meter.sum.Sum(nil)), s.meter.size
+}
+
+// Plain is how many bytes were sealed.
+func (s *sealer) Plain() int64 { return s.plain }
+
+func (s *sealer) fail(err error) error {
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	return err
+}
+
+// meter measures what it hands on.
+type meter struct {
+	dst  io.Writer
+	sum  hash.Hash
+	size int64
+}
+
+func (m *meter) Write(p []byte) (int, error) {
+	n, err := m.dst.Write(p)
+	m.sum.Write(p[:n]) // a hash never fails
+	m.size += int64(n)
+	return n, err
+}
