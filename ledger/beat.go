@@ -10,7 +10,8 @@ import (
 const noteAge = 5 * time.Minute
 
 // Beat notes, in one statement, that host ticked, how long it took, and how each
-// observer fared. It is never evidence of health.
+// observer fared. It is never evidence of health. host is "" for a tick that looked at
+// a part of its scopes: how they fared is noted, but it was no beat.
 func (db *DB) Beat(ctx context.Context, host, program string, looks []Look, took time.Duration) error {
 	workTypes, scopes, failures := make([]string, len(looks)), make([]string, len(looks)), make([]string, len(looks))
 	for i, look := range looks {

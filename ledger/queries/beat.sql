@@ -1,7 +1,8 @@
 -- beat: one turn after a tick: the tick was here, and how each observer fared.
--- $1 text host, $2 text version of the program, $3 text[] work types, $4 text[] scopes,
--- $5 text[] errors ('' where the look went well), $6 interval how old a note may grow
--- before it is written again, $7 interval how long the tick took.
+-- $1 text host ('' for a tick that looked at a part only: that is no beat), $2 text
+-- version of the program, $3 text[] work types, $4 text[] scopes, $5 text[] errors (''
+-- where the look went well), $6 interval how old a note may grow before it is written
+-- again, $7 interval how long the tick took.
 -- A quiet scope is written seldom, so an idle tick stays cheap, but often enough that
 -- status can tell a scope that nobody looks at from one that is idle.
 WITH looked AS MATERIALIZED (
@@ -27,7 +28,7 @@ noted AS (
 )
 INSERT INTO heyaira_loop.beat AS b (host, ticked_at, version, scopes, took)
 SELECT $1::text, statement_timestamp(), $2::text, cardinality($3::text[]), $7::interval
-WHERE (SELECT count(*) FROM noted) >= 0
+WHERE (SELECT count(*) FROM noted) >= 0 AND $1::text <> ''
 ON CONFLICT (host) DO UPDATE
 SET ticked_at = EXCLUDED.ticked_at,
 	version = EXCLUDED.version,
