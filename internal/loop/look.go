@@ -43,8 +43,9 @@ func (l *look) due(one ledger.Observation) bool {
 	return !idle
 }
 
-// news is what a person should know, told by the tick that sees it first.
-func (l *look) news() []News {
+// news is what a person should know and has not been told: what began after beat, when
+// this host ticked last.
+func (l *look) news(beat time.Time) []News {
 	var news []News
 	switch failed := l.err != nil; {
 	case l.pair.scope.Unwatched:
@@ -52,6 +53,12 @@ func (l *look) news() []News {
 		news = append(news, Unobservable)
 	case !failed && l.before.ObserveError != "":
 		news = append(news, Recovered)
+	}
+	if l.before.Uncovered && l.pair.scope.RPO > 0 {
+		late := l.before.UncoveredSince.Add(l.pair.scope.RPO)
+		if late.After(beat) && !late.After(l.before.Now) {
+			news = append(news, Overdue)
+		}
 	}
 	return news
 }

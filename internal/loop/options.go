@@ -53,7 +53,7 @@ type News string
 const (
 	Overdue      News = "overdue"      // uncovered for longer than its rpo
 	Unobservable News = "unobservable" // the look failed, the one before did not
-	Recovered    News = "recovered"    // observable again, or covered again after it was overdue
+	Recovered    News = "recovered"    // the look before failed, this one did not
 )
 
 // ClaimOptions say what to claim.

@@ -52,10 +52,11 @@ func Tick(ctx context.Context, db *ledger.DB, consumers []Consumer, o TickOption
 
 // tick is one tick on its way.
 type tick struct {
-	db    *ledger.DB
-	o     TickOptions
-	began time.Time
-	looks []*look
+	db     *ledger.DB
+	o      TickOptions
+	began  time.Time // by this host's clock
+	beaten time.Time // when this host ticked last, by the ledger's
+	looks  []*look
 }
 
 func (t *tick) run(ctx context.Context, pairs, all []pair, consumers []Consumer) error {
@@ -67,6 +68,7 @@ func (t *tick) run(ctx context.Context, pairs, all []pair, consumers []Consumer)
 	if err != nil {
 		return fmt.Errorf("ask ledger: %w", err)
 	}
+	t.beaten = survey.Beat
 	for i, p := range pairs {
 		head := survey.Heads[i]
 		head.Force = t.o.Now
@@ -240,7 +242,11 @@ func (t *tick) beat(ctx context.Context) error {
 		}
 		looks = append(looks, one)
 	}
-	return t.db.Beat(ctx, t.o.Host, t.o.Program, looks, time.Since(t.began))
+	host := t.o.Host
+	if t.o.WorkType != "" || t.o.Scope != "" {
+		host = ""
+	}
+	return t.db.Beat(ctx, host, t.o.Program, looks, time.Since(t.began))
 }
 
 func (t *tick) report() TickReport {
@@ -252,7 +258,7 @@ func (t *tick) report() TickReport {
 			Err:      l.err,
 			Due:      len(l.observations),
 			Answers:  l.answers,
-			News:     l.news(),
+			News:     l.news(t.beaten),
 		})
 	}
 	return report

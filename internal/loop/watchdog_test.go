@@ -23,7 +23,7 @@ func TestWatchdogEndsWorkThatTakesTooLong(t *testing.T) {
 		if cause := context.Cause(ctx); lease.ClassOf(cause) != lease.Transient || !strings.Contains(cause.Error(), "timeout of 1h0m0s") {
 			t.Errorf("got %v", cause)
 		}
-		if took := time.Since(began); took != time.Hour {
+		if took := time.Since(began); took < time.Hour || took > time.Hour+time.Second {
 			t.Errorf("ended after %s", took)
 		}
 	})

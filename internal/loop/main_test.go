@@ -1,0 +1,10 @@
+package loop
+
+import (
+	"os"
+	"testing"
+
+	"github.com/heyaira/heyaira-loop/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
