@@ -75,8 +75,8 @@ func (m *Memory) stop(w *memoryItem, state string, outcome Outcome, at time.Time
 		m.scope(w).streak++
 		return Ended{Item: w.Item.Item, Outcome: outcome}
 	}
-	w.runAt = at
-	return Ended{Item: w.Item.Item, Outcome: outcome, Again: at}
+	w.runAt = at.Truncate(time.Microsecond)
+	return Ended{Item: w.Item.Item, Outcome: outcome, Again: w.runAt}
 }
 
 // GiveBack hands work back. The claim stays counted, so work that is interrupted for

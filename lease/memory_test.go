@@ -42,7 +42,7 @@ func TestMemoryFailsLikeAStoreWhenItsCallerHasGone(t *testing.T) {
 // memory is the suite's harness over a Memory.
 type memory struct{ m *lease.Memory }
 
-func newMemory() leasetest.Harness { return memory{lease.NewMemory(time.Now)} }
+func newMemory() memory { return memory{lease.NewMemory(time.Now)} }
 
 func (h memory) Open(testing.TB) leasetest.Handle { return h.m }
 
