@@ -57,10 +57,21 @@ func (l *lab) tick(o TickOptions) TickReport {
 // claim answers the stream that claim prints.
 func (l *lab) claim(limit int) string {
 	l.t.Helper()
+	return l.claimWith(ClaimOptions{Limit: limit})
+}
+
+func (l *lab) claimScope(scope string) string {
+	l.t.Helper()
+	return l.claimWith(ClaimOptions{Scope: scope})
+}
+
+func (l *lab) claimWith(o ClaimOptions) string {
+	l.t.Helper()
+	o.Host = "h1"
 	var out strings.Builder
 	l.with(func(ctx context.Context, db *ledger.DB) {
 		l.t.Helper()
-		items, err := Claim(ctx, db, l.consumers, ClaimOptions{Limit: limit, Host: "h1"})
+		items, err := Claim(ctx, db, l.consumers, o)
 		if err != nil {
 			l.t.Fatal(err)
 		}

@@ -264,15 +264,12 @@ func (t *tick) report() TickReport {
 	return report
 }
 
-// splay waits a part of d that is the same for a host at every tick, so that the hosts
-// of a fleet do not ask all at once.
+// splay waits a host's part of d.
 func splay(ctx context.Context, d time.Duration, host string) error {
 	if d <= 0 {
 		return nil
 	}
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(host)) // never fails
-	timer := time.NewTimer(d * time.Duration(hash.Sum32()%1000) / 1000)
+	timer := time.NewTimer(part(d, host))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -280,4 +277,12 @@ func splay(ctx context.Context, d time.Duration, host string) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// part is a part of d that is the same for a host at every tick, so that the hosts of a
+// fleet do not ask all at once.
+func part(d time.Duration, host string) time.Duration {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(host)) // never fails
+	return d * time.Duration(hash.Sum32()%1000) / 1000
 }
