@@ -5,13 +5,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // interrupted is the cause of a context that a signal ended. It is context.Canceled
 // to those who ask whether the process was told to stop.
 type interrupted struct{ signal syscall.Signal }
 
-func (i interrupted) Error() string { return "interrupted by " + i.signal.String() }
+func (i interrupted) Error() string { return "interrupted by " + unix.SignalName(i.signal) }
 
 func (i interrupted) Is(target error) bool { return target == context.Canceled }
 

@@ -1,10 +1,8 @@
 package commands
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -20,9 +18,7 @@ type step struct {
 	env    *Env
 	name   string // run or verify
 	leases cli.StringSlice
-
-	telling sync.Mutex // of what end prints
-	close   []func()
+	close  []func()
 }
 
 func (s *step) leaseFlag() cli.Flag {
@@ -73,36 +69,42 @@ func (s *step) open() (func() *ledger.DB, error) {
 
 // end tells how an item ended: a bad end always, a good one on a terminal.
 func (s *step) end(e loop.End) {
-	s.telling.Lock()
-	defer s.telling.Unlock()
 	status := loop.OutcomeStatus(e.Outcome)
 	switch {
 	case e.Err != nil || status != loop.StatusDone:
-		s.env.tell(&endError{s.name, e}, max(status, loop.StatusDone))
+		s.env.tell(&endError{s.name, e}, status)
 	case terminal(s.env.Err):
-		fmt.Fprintf(s.env.Err, "%s %s: %s%s\n", s.name, e.Scope, words(e.Outcome), again(e.Again))
+		fmt.Fprintf(s.env.Err, "%s %s: %s\n", s.name, oneLine(e.Scope), words(e.Outcome))
 	}
 }
 
-// finish turns what a step did into how the command ends.
+// finish tells what went wrong beside the items, and how the command ends.
 func (s *step) finish(summary loop.Summary, err error) error {
-	if err != nil {
-		s.env.tell(fmt.Errorf("%s: %w", s.name, err), exitOf(summary, err))
+	status := summary.Status
+	if err != nil && status == loop.StatusDone {
+		status = loop.StatusFailed
+	}
+	for _, fault := range faults(err) {
+		s.env.tell(fmt.Errorf("%s: %w", s.name, fault), status)
 	}
 	if summary.Items == 0 && err == nil && terminal(s.env.Err) {
 		fmt.Fprintf(s.env.Err, "%s: nothing to do, no lease document came\n", s.name)
 	}
-	if status := exitOf(summary, err); status != loop.StatusDone {
+	if status != loop.StatusDone {
 		return told(status)
 	}
 	return nil
 }
 
-func exitOf(summary loop.Summary, err error) int {
-	if err != nil && summary.Status == loop.StatusDone {
-		return loop.StatusFailed
+// faults takes joined errors apart, so that each is a line with a hint of its own.
+func faults(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
 	}
-	return summary.Status
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }
 
 // endError is how an item ended, as an error to tell.
@@ -116,13 +118,13 @@ func (e *endError) Error() string {
 	if e.end.Scope != "" {
 		text += " of " + e.end.Scope
 	}
-	if e.end.Err != nil && !errors.Is(e.end.Err, lease.ErrLost) {
-		text += ": " + e.end.Err.Error()
-	}
-	if e.end.Outcome == lease.Lost && e.end.Err != nil {
+	switch {
+	case e.end.Err == nil:
+		return text + ": " + words(e.end.Outcome) + again(e.end.Again)
+	case e.end.Outcome == lease.Lost:
 		return text + ": " + e.end.Err.Error()
 	}
-	return text + ": " + words(e.end.Outcome) + again(e.end.Again)
+	return text + ": " + e.end.Err.Error() + "; " + words(e.end.Outcome) + again(e.end.Again)
 }
 
 func (e *endError) Unwrap() error { return e.end.Err }
