@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,4 +67,13 @@ func write(t testing.TB, name, text string) string {
 		t.Fatalf("write %s: %v", name, err)
 	}
 	return path
+}
+
+// hintOf is the advice that an error carries, "" where it has none.
+func hintOf(err error) string {
+	var hinted interface{ Hint() string }
+	if !errors.As(err, &hinted) {
+		return ""
+	}
+	return hinted.Hint()
 }

@@ -189,7 +189,7 @@ func connectError(ctx context.Context, service string, err error) error {
 // serverError gives an answer of the protected server its class. The message names
 // roles and databases, never a password; the detail can hold values and is left out.
 func serverError(verb string, pg *pgconn.PgError) error {
-	err := fmt.Errorf("%s: %s (SQLSTATE %s)", verb, pg.Message, pg.Code)
+	err := fmt.Errorf("%s: %w", verb, pg)
 	switch {
 	case strings.HasPrefix(pg.Code, "28"):
 		return lease.WithClass(lease.Blocked, advise(err, "check the role, the service's password or PGPASSFILE, and pg_hba.conf"))

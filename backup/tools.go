@@ -29,40 +29,42 @@ type tools struct {
 // would leave out what it does not know. With pgBin only that folder is looked at.
 // None found is blocked.
 func findTools(ctx context.Context, pgBin string, serverMajor int) (tools, error) {
+	hint := fmt.Sprintf("apt-get install postgresql-client-%d, or name the folder of a client as pg_bin", serverMajor)
+	if pgBin != "" {
+		found, err := toolsIn(ctx, pgBin)
+		if err == nil && found.major() < serverMajor {
+			err = fmt.Errorf("find pg_dump: %s holds PostgreSQL %d, the server is %d", pgBin, found.major(), serverMajor)
+		}
+		return found, lease.WithClass(lease.Blocked, advise(err, hint))
+	}
+	found := bestTools(ctx, toolFolders(), serverMajor)
+	if found.dump == "" {
+		err := fmt.Errorf("find pg_dump: none of PostgreSQL %d or newer", serverMajor)
+		return tools{}, lease.WithClass(lease.Blocked, advise(err, hint))
+	}
+	return found, nil
+}
+
+// bestTools chooses among folders, those without a usable client left aside; zero
+// where none will do.
+func bestTools(ctx context.Context, folders []string, serverMajor int) tools {
 	var best tools
-	for _, dir := range toolFolders(pgBin) {
+	for _, dir := range folders {
 		found, err := toolsIn(ctx, dir)
-		if err != nil {
-			if pgBin != "" {
-				return tools{}, lease.WithClass(lease.Blocked, advise(err, "pg_bin names the folder of pg_dump and pg_restore"))
-			}
-			continue
-		}
-		if found.major() < serverMajor {
-			continue
-		}
-		if best.dump == "" || found.major() < best.major() || found.major() == best.major() && found.version > best.version {
+		switch {
+		case err != nil, found.major() < serverMajor:
+		case best.dump == "", found.major() < best.major(), found.major() == best.major() && found.version > best.version:
 			best = found
 		}
 	}
-	if best.dump == "" {
-		err := fmt.Errorf("find pg_dump: none of PostgreSQL %d or newer", serverMajor)
-		if pgBin != "" {
-			err = fmt.Errorf("find pg_dump: %s holds none of PostgreSQL %d or newer", pgBin, serverMajor)
-		}
-		return tools{}, lease.WithClass(lease.Blocked, advise(err, fmt.Sprintf("apt-get install postgresql-client-%d, or name the folder of a client as pg_bin", serverMajor)))
-	}
-	return best, nil
+	return best
 }
 
 func (t tools) major() int { return t.version / 10000 }
 
 // toolFolders are the folders to look at, in order.
-func toolFolders(pgBin string) []string {
-	if pgBin != "" {
-		return []string{pgBin}
-	}
-	folders, _ := filepath.Glob(clientFolders)
+func toolFolders() []string {
+	folders, _ := filepath.Glob(clientFolders) // it fails for a bad pattern only
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if filepath.IsAbs(dir) {
 			folders = append(folders, dir)
