@@ -98,7 +98,7 @@ func (db *DB) Settle(ctx context.Context, key string, fence lease.Serial, verdic
 		}
 		proof = &text
 	case lease.Abandoned, lease.Unknown:
-		if evidence != nil {
+		if len(evidence) > 0 {
 			return false, fmt.Errorf("settle effect %s: evidence of what is %s", key, verdict)
 		}
 	default:

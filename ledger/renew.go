@@ -2,12 +2,13 @@ package ledger
 
 import (
 	"context"
+	"strings"
 
 	"github.com/heyaira/heyaira-loop/lease"
 )
 
-// maxStage is what is kept of a stage's name, in characters of at most four bytes.
-const maxStage = 16
+// maxStage is what is kept of a stage's name, in bytes.
+const maxStage = 64
 
 // Renew extends leases by the TTL of their scope or type, and keeps the progress for
 // status.
@@ -21,7 +22,8 @@ func (db *DB) Renew(ctx context.Context, held []lease.Progress) ([]lease.Kept, e
 	for _, one := range held {
 		h.add(one.Holder)
 		bytes = append(bytes, one.Bytes)
-		stages = append(stages, clean(one.Stage, maxStage))
+		stage := clean(one.Stage, maxStage)
+		stages = append(stages, strings.ToValidUTF8(stage[:min(len(stage), maxStage)], ""))
 	}
 	var kept []lease.Kept
 	err := db.ask(ctx, "renew", collect(&kept, scanKept), h.items, h.fences, h.owners, bytes, stages)

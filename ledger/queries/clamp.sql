@@ -28,7 +28,8 @@ WITH far AS (
 	CROSS JOIN LATERAL (
 		SELECT CASE
 			WHEN w.claims > 0 THEN greatest(t.blocked_wait, t.backoff_base, t.backoff_cap)
-			WHEN w.created_at > statement_timestamp() THEN w.run_at - w.created_at
+			-- Pulled back once it runs before it was made, and says nothing more.
+			WHEN w.created_at > statement_timestamp() AND w.run_at >= w.created_at THEN w.run_at - w.created_at
 		END
 	) AS f (wait)
 	WHERE w.run_at > statement_timestamp() + f.wait

@@ -4,7 +4,7 @@
 -- Sent only after the child's process group is gone and the upload is aborted.
 -- No failure and no crash is charged; the claim stays counted, so work that is
 -- interrupted for ever still comes to an end. Sent again after a lost reply it
--- answers as before.
+-- finds what it gave back no longer held: nobody has to be told more.
 -- Locked by id first and judged after: any other condition beside the id would
 -- lead the planner to compare every leased row with every document.
 WITH row_of AS MATERIALIZED (
@@ -14,13 +14,9 @@ WITH row_of AS MATERIALIZED (
 	ORDER BY w.id
 	FOR NO KEY UPDATE OF w
 ),
-asked AS MATERIALIZED (
-	SELECT *
-	FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS a (id, fence, owner)
-),
 held AS MATERIALIZED (
 	SELECT w.*, w.claims - w.claims_base >= t.max_claims AS spent
-	FROM asked a
+	FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS a (id, fence, owner)
 	JOIN row_of w USING (id, fence, owner)
 	JOIN heyaira_loop.work_type t ON t.name = w.work_type
 	WHERE w.lease_until > statement_timestamp()
@@ -105,13 +101,4 @@ SELECT id, kind AS word, CASE WHEN kind = 'given_back' THEN run_at END AS again_
 FROM upd
 WHERE (SELECT count(*) FROM ev) >= 0
 	AND (SELECT count(*) FROM ended) >= 0
-	AND (SELECT count(*) FROM freed) >= 0
-UNION ALL
--- Sent again: this holder's receipt is the item's newest. Only its own names what
--- was abandoned.
-SELECT w.id, e.kind, CASE WHEN w.state = 'queued' THEN w.run_at END
-FROM asked a
-JOIN row_of w USING (id, fence)
-JOIN heyaira_loop.work_event e ON e.item_id = w.id AND e.event_no = w.event_no AND e.fence = a.fence AND e.owner = a.owner
-WHERE w.owner IS NULL
-	AND CASE WHEN e.kind IN ('given_back', 'quarantined') THEN e.detail -> 'abandoned' END IS NOT NULL;
+	AND (SELECT count(*) FROM freed) >= 0;

@@ -2,8 +2,8 @@
 -- $1 text effect key, $2 bigint the fence it was dead under, $3 text verdict
 -- (committed, abandoned, unknown), $4 text evidence (committed only).
 -- Death is looked at again here: a new holder that took the key over meanwhile
--- has another fence and is left alone. Answers the key where the verdict stands,
--- also when it stood before: an unknown that stays unknown leaves no receipt.
+-- has another fence and is left alone. Answers the key where the intent was dead; an
+-- unknown that stays unknown is answered too, and leaves no receipt.
 WITH dead AS MATERIALIZED (
 	SELECT w.id, w.event_no, w.head, e.effect_key, e.fence,
 		('{"effect":' || to_json(e.effect_key) || ',"evidence":' || coalesce($4::text, 'null') || ',"verdict":' || to_json($3::text) || '}')::json AS detail
@@ -56,4 +56,5 @@ SELECT effect_key
 FROM heyaira_loop.effect_intent
 WHERE effect_key = $1::text
 	AND fence = $2::bigint
-	AND state = $3::text;
+	AND state = 'unknown'
+	AND $3::text = 'unknown';

@@ -1,0 +1,2 @@
+-- now: the ledger's clock.
+SELECT clock_timestamp();

@@ -1,0 +1,2 @@
+-- ticket: the next ticket.
+SELECT nextval('heyaira_loop.ticket_seq');
