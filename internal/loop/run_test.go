@@ -329,7 +329,9 @@ func TestParallelItemsOfOneType(t *testing.T) {
 	l := newLab(t, f)
 	documents := l.due()
 	done := make(chan stepped, 1)
-	go func() { done <- l.runTo(context.WithoutCancel(t.Context()), strings.NewReader(documents), io.Discard, 2) }()
+	go func() {
+		done <- l.runTo(context.WithoutCancel(t.Context()), strings.NewReader(documents), io.Discard, 2)
+	}()
 	<-inside
 	<-inside
 	select {
