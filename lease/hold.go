@@ -73,7 +73,6 @@ func (h *Hold) ask() (<-chan error, error) {
 	k := h.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	h.expire(k.now())
 	if h.ended != nil {
 		return nil, h.ended
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +37,9 @@ func (r *renewals) Renew(ctx context.Context, held []lease.Progress) ([]lease.Ke
 	r.calls = append(r.calls, renewal{time.Duration(r.now()), held})
 	n := len(r.calls)
 	r.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return r.answer(ctx, n, held)
 }
 
@@ -216,9 +220,10 @@ func TestSuspendEndsTrustAtOnce(t *testing.T) {
 func TestStoreErrorIsNotLost(t *testing.T) {
 	t.Parallel()
 	keep(t, func(t *testing.T, store *renewals, k *lease.Keeper) {
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		store.answer = func(ctx context.Context, n int, held []lease.Progress) ([]lease.Kept, error) {
-			if down {
+			if down.Load() {
 				return nil, errors.New("connection refused")
 			}
 			return all(ctx, n, held)
@@ -230,7 +235,7 @@ func TestStoreErrorIsNotLost(t *testing.T) {
 		if tries < 4 || tries > 60 {
 			t.Errorf("tried %d times in 25 s of outage", tries)
 		}
-		down = false
+		down.Store(false)
 		time.Sleep(10 * ttl)
 		synctest.Wait()
 		if ctx.Err() != nil {

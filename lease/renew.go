@@ -113,7 +113,7 @@ func (k *Keeper) begin(now Instant) *call {
 }
 
 // settle takes a call's answer. A call that failed says nothing of any lease: it is
-// made again after a pause. What was released meanwhile is not looked at.
+// made again after a pause. A hold that has ended meanwhile stays ended.
 func (k *Keeper) settle(done *call) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -131,9 +131,6 @@ func (k *Keeper) settle(done *call) {
 		kept[one.Item] = one
 	}
 	for _, h := range done.holds {
-		if h.ended != nil {
-			continue
-		}
 		if one, ok := kept[h.held.Item]; ok {
 			h.renewed(done.number, done.asked, now, one.TTL)
 		} else {
