@@ -9,6 +9,7 @@ import (
 
 	"github.com/heyaira/heyaira-loop/internal/config"
 	"github.com/heyaira/heyaira-loop/internal/loop"
+	"github.com/heyaira/heyaira-loop/ledger"
 )
 
 // Main runs one command line and answers the status that the process has to exit
@@ -140,5 +141,6 @@ func isUsage(err error) bool {
 	var mistake *usageError
 	var refusal *config.Error
 	var unknown *loop.UnknownError
-	return errors.As(err, &mistake) || errors.As(err, &refusal) || errors.As(err, &unknown)
+	var conninfo *ledger.ConninfoError
+	return errors.As(err, &mistake) || errors.As(err, &refusal) || errors.As(err, &unknown) || errors.As(err, &conninfo)
 }
