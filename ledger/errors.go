@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 
@@ -48,7 +47,8 @@ func explain(ctx context.Context, err error) error {
 	}
 	var refused *RefusedError
 	var unreachable *UnreachableError
-	if errors.As(err, &refused) || errors.As(err, &unreachable) {
+	var conninfo *ConninfoError
+	if errors.As(err, &refused) || errors.As(err, &unreachable) || errors.As(err, &conninfo) {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -116,12 +116,23 @@ func dialed(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// parseError hides the connection string: what cannot be read cannot be cleaned of
-// passwords either.
+// ConninfoError says that the ledger's conninfo cannot be read: a mistake of the
+// configuration. It shows nothing of the conninfo, since what cannot be read cannot be
+// cleaned of passwords either.
+type ConninfoError struct{ Reason string }
+
+// Error is the reason.
+func (e *ConninfoError) Error() string { return "parse ledger's conninfo: " + e.Reason }
+
+// Hint is where to look.
+func (e *ConninfoError) Hint() string {
+	return "a conninfo is host=… port=… dbname=… user=…, a URL, or service=NAME of the service file"
+}
+
 func parseError(err error) error {
-	cause := err.Error()
-	if at := strings.LastIndex(cause, "`: "); at >= 0 {
-		cause = cause[at+len("`: "):]
+	text := err.Error()
+	if at := strings.LastIndex(text, "`: "); at >= 0 {
+		text = text[at+len("`: "):]
 	}
-	return fmt.Errorf("parse ledger's conninfo: %s", cause)
+	return &ConninfoError{text}
 }
