@@ -97,6 +97,7 @@ func (s *step) start(ctx context.Context, r received, item lease.Item) {
 		// The document named another scope than the row has.
 		end := s.giveBack(ctx, item, nil, ours)
 		end.Err = fmt.Errorf("scope %q of %s is not in this host's configuration", item.Scope, item.WorkType)
+		s.note(StatusFailed)
 		s.end(ctx, end)
 		return
 	}
@@ -187,18 +188,13 @@ func (a *attempt) unsettled(watched context.Context, err error) End {
 // carry lets the consumer act and waits for its end. An act that goes on after its
 // context has ended is left behind after a while: nothing of it is believed any more.
 func carry[T any](watched context.Context, a *attempt, act func() (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	answered := make(chan answer, 1)
-	go func() {
+	answered := apart(func() (T, error) {
 		value, err := act()
 		if open := a.work.Guard.Open(); err == nil && len(open) > 0 {
 			err = fmt.Errorf("what became of effect %s was not recorded", open[0])
 		}
-		answered <- answer{value, err}
-	}()
+		return value, err
+	})
 	select {
 	case got := <-answered:
 		return got.value, got.err

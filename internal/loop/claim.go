@@ -1,25 +1,30 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/heyaira/heyaira-loop/lease"
 	"github.com/heyaira/heyaira-loop/ledger"
 )
 
 // Claim leases eligible work, only of scopes in this host's configuration, under an
-// owner of its own. It does not reclaim. An *UnknownError names a work type or scope
-// that is not configured.
+// owner of its own, and answers that of types that go first before the rest. It does
+// not reclaim. An *UnknownError names a work type or scope that is not configured.
 func Claim(ctx context.Context, db *ledger.DB, consumers []Consumer, o ClaimOptions) ([]lease.Item, error) {
 	pairs, err := pick(consumers, o.WorkType, o.Scope)
 	if err != nil {
 		return nil, err
 	}
-	scopes := map[string][]string{}
+	scopes, place := map[string][]string{}, map[string]int{}
 	for _, p := range pairs {
 		scopes[p.scope.WorkType] = append(scopes[p.scope.WorkType], p.scope.Key)
+		if !p.consumer.Policy().First {
+			place[p.scope.WorkType] = 1
+		}
 	}
 	if _, err := db.Identity(ctx); err != nil {
 		return nil, fmt.Errorf("ask ledger: %w", err)
@@ -28,6 +33,7 @@ func Claim(ctx context.Context, db *ledger.DB, consumers []Consumer, o ClaimOpti
 	if err != nil {
 		return nil, fmt.Errorf("claim work: %w", err)
 	}
+	slices.SortStableFunc(items, func(a, b lease.Item) int { return cmp.Compare(place[a.WorkType], place[b.WorkType]) })
 	return items, nil
 }
 

@@ -27,6 +27,20 @@ func TestClaimTakesOnlyWhatIsConfiguredAndUpToTheLimitOfEachType(t *testing.T) {
 	}
 }
 
+func TestTypesThatGoFirstAreClaimedBeforeTheOthers(t *testing.T) {
+	t.Parallel()
+	backup, notice := newFake("a-backup", "b", "a"), newFake("z-notice", "n")
+	notice.policy.First = true
+	l := newLab(t, backup, notice)
+	l.tick(TickOptions{})
+	s := newStream(Input{"claim", strings.NewReader(l.claim(2))})
+	for _, want := range []string{"z-notice", "a-backup", "a-backup"} {
+		if document, err := s.next(); err != nil || document.WorkType != want {
+			t.Errorf("got %s, %v, want %s", document.WorkType, err, want)
+		}
+	}
+}
+
 func TestEachClaimHasAnOwnerOfItsOwn(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, newFake("demo", "a", "b"))

@@ -92,15 +92,7 @@ func within[T any](ctx context.Context, ask func(context.Context) (T, error)) (T
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, observerLimit, fmt.Errorf("observer did not answer within %s", observerLimit))
 	defer cancel()
-	type answer struct {
-		value T
-		err   error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		value, err := ask(ctx)
-		answered <- answer{value, err}
-	}()
+	answered := apart(func() (T, error) { return ask(ctx) })
 	select {
 	case got := <-answered:
 		if got.err != nil && ctx.Err() != nil {

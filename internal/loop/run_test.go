@@ -252,6 +252,40 @@ func TestDocumentsOfUnknownThingsHoldBackNoOther(t *testing.T) {
 	}
 }
 
+// A document is routed by what it says, and judged by what the row says.
+func TestRowOfAnUnknownScopeIsGivenBack(t *testing.T) {
+	t.Parallel()
+	f := newFake("demo", "app", "other")
+	l := newLab(t, f)
+	l.tick(TickOptions{Scope: "other"})
+	documents := changed(t, l.claim(1), `"scope":"other"`, `"scope":"app"`)
+	f.scopes = f.scopes[:1]
+	ran := l.run(t.Context(), documents)
+	if ran.Status != StatusFailed || ran.outcomes()["other"] != lease.GivenBack {
+		t.Errorf("got %+v", ran)
+	}
+	if got := l.item("other"); got.State != "queued" || got.Events != "created claimed given_back" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSeveralInputsAreOneStep(t *testing.T) {
+	t.Parallel()
+	f := newFake("demo", "a", "b")
+	l := newLab(t, f)
+	l.tick(TickOptions{})
+	one, two := l.claim(1), l.claim(1)
+	var out strings.Builder
+	inputs := []Input{{"one", strings.NewReader(one)}, {"two", strings.NewReader(two + "rest\n")}}
+	summary, err := Run(t.Context(), l.open, l.consumers, inputs, &out, StepOptions{Host: "h1"})
+	if summary.Items != 2 || summary.Status != StatusFailed || err == nil || !strings.Contains(err.Error(), "read two line 3: not a lease document") {
+		t.Errorf("got %+v, %v", summary, err)
+	}
+	if got := out.String(); !strings.HasSuffix(got, `{"end":"run","items":2,"status":1}`+"\n") {
+		t.Errorf("printed %s", got)
+	}
+}
+
 func TestStatusFromUpstreamReachesTheEndWithoutALedger(t *testing.T) {
 	t.Parallel()
 	l := &lab{t: t, consumers: []Consumer{newFake("demo", "app")}, conninfo: "host=/nowhere"}
