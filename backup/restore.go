@@ -31,7 +31,7 @@ type RestoreOptions struct {
 	Output  string    // a new file for the archive, decrypted
 	Archive io.Writer // takes the archive, decrypted
 
-	DryRun   bool                            // look at everything, change nothing
+	DryRun   bool                            // look at everything, also at each stored byte, and change nothing
 	Progress func(stage string, bytes int64) // told how far it is; nil: nobody is
 }
 

@@ -26,10 +26,11 @@ func (r *restore) intoDatabase(ctx context.Context, report *RestoreReport) error
 	}
 	child := to.child(conn)
 	hangUp(ctx, conn)
-	if r.DryRun {
-		return nil
-	}
+	// From here on pg_restore reads the backup: only what was written.
 	if err := r.proveObject(ctx); err != nil {
+		return err
+	}
+	if err := r.admit(ctx, to, client); err != nil || r.DryRun {
 		return err
 	}
 	if r.Create {
@@ -79,7 +80,7 @@ func (r *restore) examine(ctx context.Context, to *destination) (_ *pgx.Conn, cl
 	if client, err = findTools(ctx, r.PgBin, major); err != nil {
 		return nil, tools{}, err
 	}
-	return conn, client, r.complete(ctx, conn, client)
+	return conn, client, r.lacking(ctx, conn, nil)
 }
 
 // reach connects to the target, or to its server where the target is to be made.
@@ -108,8 +109,8 @@ func (r *restore) suitable(to *destination, there destinationFacts) error {
 	return nil
 }
 
-// complete refuses a server that lacks roles or extensions that the backup names.
-func (r *restore) complete(ctx context.Context, conn *pgx.Conn, client tools) error {
+// admit refuses a server that lacks roles that the backup names.
+func (r *restore) admit(ctx context.Context, to *destination, client tools) error {
 	opened, err := r.open(ctx)
 	if err != nil {
 		return err
@@ -128,6 +129,16 @@ func (r *restore) complete(ctx context.Context, conn *pgx.Conn, client tools) er
 	if !r.NoPrivileges {
 		roles = append(roles, named.grantees...)
 	}
+	conn, err := r.reach(ctx, to)
+	if err != nil {
+		return err
+	}
+	defer hangUp(ctx, conn)
+	return r.lacking(ctx, conn, roles)
+}
+
+// lacking refuses a server that has not all of the roles, nor the backup's extensions.
+func (r *restore) lacking(ctx context.Context, conn *pgx.Conn, roles []string) error {
 	rows, err := conn.Query(ctx, lackingSQL, slices.Compact(slices.Sorted(slices.Values(roles))), slices.Sorted(maps.Keys(r.manifest.Extensions)))
 	if err != nil {
 		return targetError(ctx, "ask target", err)

@@ -21,10 +21,7 @@ func (r *restore) intoFile(ctx context.Context, report *RestoreReport) error {
 			return advise(fmt.Errorf("write %s: %w", r.Output, err), "name a file that is not there yet")
 		}
 	}
-	if r.DryRun {
-		return nil
-	}
-	if err := r.proveObject(ctx); err != nil {
+	if err := r.proveObject(ctx); err != nil || r.DryRun {
 		return err
 	}
 	opened, err := r.open(ctx)
