@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -24,7 +25,7 @@ func (db *DB) RememberStore(ctx context.Context, name, id string) error {
 	if err := db.ask(ctx, "remember_store", func(rows pgx.Rows) error { return rows.Scan(&remembered) }, name, id); err != nil {
 		return err
 	}
-	if remembered != id {
+	if !strings.EqualFold(remembered, id) {
 		return &RefusedError{
 			Reason: fmt.Sprintf("store %s has id %s, the ledger knows it as %s", name, id, remembered),
 			Hint:   "let the store in the configuration name the folder or bucket it named before, or give the new one a new name",
