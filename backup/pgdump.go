@@ -38,12 +38,14 @@ func (s *snapshot) dump(ctx context.Context, bin string, extra ...string) (io.Re
 	return &dumpStream{stream}, nil
 }
 
-// libpqEnvironment passes on where libpq's files lie, and speaks English so that a
-// failure can be classed.
+// libpqEnvironment passes on where libpq's files lie and how it secures a connection,
+// and makes it speak English so that a failure can be classed.
 func libpqEnvironment() []string {
 	env := []string{"LC_ALL=C"}
 	for _, name := range []string{
-		"PGSERVICEFILE", "PGPASSFILE", "PGSYSCONFDIR", "PGSSLCERT", "PGSSLKEY", "PGSSLROOTCERT", "PGSSLCRL", "PGSSLCRLDIR",
+		"PGSERVICEFILE", "PGPASSFILE", "PGSYSCONFDIR",
+		"PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLCERT", "PGSSLKEY", "PGSSLROOTCERT", "PGSSLCRL", "PGSSLCRLDIR",
+		"PGCHANNELBINDING", "PGREQUIREAUTH",
 	} {
 		if value := os.Getenv(name); value != "" {
 			env = append(env, name+"="+value)

@@ -36,8 +36,9 @@ type snapshot struct {
 
 // openSnapshot reads the marker and then exports a snapshot, in this order: counters
 // and sequences are from before the snapshot, so what commits in between is dumped
-// and not claimed. plan is the digest that the marker carries. It refuses a pooler
-// (blocked) and the loop's own ledger (permanent).
+// and not claimed. Where sequences were locked the marker claims none of them, which
+// costs one more backup. plan is the digest that the marker carries. A pooler is
+// refused as blocked, the loop's own ledger as permanent.
 func openSnapshot(ctx context.Context, service, plan string) (_ *snapshot, err error) {
 	conn, where, err := connectSource(ctx, service)
 	if err != nil {
