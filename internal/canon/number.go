@@ -15,8 +15,8 @@ func appendNumber(out []byte, x float64) []byte {
 		return strconv.AppendFloat(out, x, 'f', -1, 64)
 	}
 	out = strconv.AppendFloat(out, x, 'e', -1, 64)
-	// Go writes at least two digits of the exponent, ECMAScript no leading zero.
-	if n := len(out); out[n-2] == '0' {
+	// Go writes at least two digits of an exponent, ECMAScript no leading zero.
+	if n := len(out); out[n-2] == '0' && (out[n-3] == '+' || out[n-3] == '-') {
 		out = append(out[:n-2], out[n-1])
 	}
 	return out
