@@ -3,12 +3,15 @@ package backup
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/heyaira/heyaira-loop/internal/config"
+	"github.com/heyaira/heyaira-loop/internal/store"
 	"github.com/heyaira/heyaira-loop/ledger"
 )
 
@@ -27,6 +30,18 @@ type memo struct {
 	Noted []string `json:"noted,omitempty"`
 }
 
+// text is null where there is nothing to remember, which clears what was.
+func (m memo) text() (json.RawMessage, error) {
+	if m.UnsureSince.IsZero() && len(m.Noted) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("write memo: %w", err)
+	}
+	return text, nil
+}
+
 // Observe reads the marker of a scope's database in one turn and answers with the
 // covered one where nothing changed. A doubt is answered in the same way, remembered,
 // and counts as a change after 15 minutes.
@@ -40,7 +55,11 @@ func (c *Consumer) Observe(ctx context.Context, head ledger.Head) ([]ledger.Obse
 		return nil, err
 	}
 	defer hangUp(ctx, conn)
-	now, trusted, err := readMarker(ctx, conn, plan(b, head.Stores[b.Store]))
+	storeID, err := c.storeOf(ctx, b, head)
+	if err != nil {
+		return nil, err
+	}
+	now, trusted, err := readMarker(ctx, conn, plan(b, storeID))
 	if err != nil {
 		return nil, fmt.Errorf("service %s: %w", b.Service, err)
 	}
@@ -59,10 +78,30 @@ func (c *Consumer) Observe(ctx context.Context, head ledger.Head) ([]ledger.Obse
 	if o.Payload, err = json.Marshal(map[string]string{"seen": seen.reason}); err != nil {
 		return nil, fmt.Errorf("write payload: %w", err)
 	}
-	if o.Memo, err = json.Marshal(remember); err != nil {
-		return nil, fmt.Errorf("write memo: %w", err)
+	if o.Memo, err = remember.text(); err != nil {
+		return nil, err
 	}
 	return []ledger.Observation{o}, nil
+}
+
+// storeOf is the id of the store that backups go to, "" before there is one. The
+// ledger knows it, but for one that was made anew and took its covers from the store.
+func (c *Consumer) storeOf(ctx context.Context, b config.Backup, head ledger.Head) (string, error) {
+	if id := head.Stores[b.Store]; id != "" || head.CoveredMarker == "" {
+		return id, nil
+	}
+	st, err := c.options.Store(b.Store)
+	if err != nil {
+		return "", notThere(ctx, b.Store, err)
+	}
+	id, err := storeID(ctx, st)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", notThere(ctx, b.Store, err)
+	}
+	return id, nil
 }
 
 // judge compares with a cover as the ledger has it. What cannot be compared is a

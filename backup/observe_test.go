@@ -9,6 +9,7 @@ import (
 
 	"github.com/heyaira/heyaira-loop/internal/config"
 	"github.com/heyaira/heyaira-loop/internal/pgtest"
+	"github.com/heyaira/heyaira-loop/internal/store"
 	"github.com/heyaira/heyaira-loop/lease"
 	"github.com/heyaira/heyaira-loop/ledger"
 )
@@ -28,6 +29,7 @@ func TestObserve(t *testing.T) {
 		{"RestartCrashAndPlanAreChanges", restartCrashAndPlanAreChanges},
 		{"DoubtIsAChangeAfterFifteenMinutes", doubtIsAChangeAfterFifteenMinutes},
 		{"ForcedLookIsForced", forcedLookIsForced},
+		{"LedgerMadeAnewLearnsItsStore", ledgerMadeAnewLearnsItsStore},
 		{"LockedSequenceIsADoubtAndHoldsUpNoTick", lockedSequenceIsADoubtAndHoldsUpNoTick},
 		{"WeakMarkersAreNoted", weakMarkersAreNoted},
 		{"PoolerIsRefused", poolerIsRefused},
@@ -110,8 +112,8 @@ func idleDatabaseStaysUnchanged(w *watched) {
 	for range 5 {
 		// Readers come and go; a checkpoint writes.
 		w.do("SELECT count(*) FROM t", "BEGIN READ ONLY", "SELECT count(*) FROM pg_class", "COMMIT", "CHECKPOINT", "VACUUM t")
-		if got := w.observe(); got.Marker != w.head.CoveredMarker || got.Forced {
-			t.Fatalf("observe of an idle database = %s (%s), want the covered %s", got.Marker, reason(got), w.head.CoveredMarker)
+		if got := w.observe(); got.Marker != w.head.CoveredMarker || got.Forced || string(got.Memo) != "null" {
+			t.Fatalf("observe of an idle database = %s (%s), memo %s, want the covered %s", got.Marker, reason(got), got.Memo, w.head.CoveredMarker)
 		}
 	}
 }
@@ -233,6 +235,33 @@ func forcedLookIsForced(w *watched) {
 	w.head.Force, w.head.CoveredMarker = false, "no marker"
 	if got := w.observe(); got.Marker == "no marker" {
 		t.Error("a covered marker that cannot be read was answered, want a change")
+	}
+}
+
+// The covers of a ledger that was lost come back from the store, which it does not
+// know by name yet.
+func ledgerMadeAnewLearnsItsStore(w *watched) {
+	t := w.t
+	st, err := store.NewDir(t.TempDir())
+	if err != nil {
+		t.Fatalf("open store: %v", err)
+	}
+	w.consumer.options.Store = func(string) (store.Store, error) { return st, nil }
+	id, err := nameStore(t.Context(), st)
+	if err != nil {
+		t.Fatalf("name store: %v", err)
+	}
+	w.head.Stores = map[string]string{"local": id}
+	w.cover()
+	w.head.Stores = nil
+	if got := w.observe(); got.Marker != w.head.CoveredMarker {
+		t.Errorf("observe = changed (%s), want the covered marker", reason(got))
+	}
+	if err := st.Remove(t.Context(), storeKey); err != nil {
+		t.Fatalf("remove: %v", err)
+	}
+	if got := w.observe(); got.Marker == w.head.CoveredMarker {
+		t.Error("observe = unchanged with an empty store, want changed")
 	}
 }
 
