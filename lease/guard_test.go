@@ -131,7 +131,7 @@ func TestGuardAbandonsWhatItDidNotFire(t *testing.T) {
 	h, held := holding(t)
 	guard := lease.NewGuard(h.m, held)
 	for _, key := range []string{"a", "b"} {
-		if _, _, err := guard.Claim(t.Context(), lease.Intent{Key: key}); err != nil {
+		if _, _, err := guard.Claim(t.Context(), lease.Intent{Key: key, Target: json.RawMessage(`{}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -270,5 +270,41 @@ func TestPermitIsNoGoodOnceTheClaimIsAnothers(t *testing.T) {
 	n := 0
 	if _, err := permit.Fire(t.Context(), fires(&n)); err == nil || n > 0 {
 		t.Errorf("fired %d times what was committed before", n)
+	}
+}
+
+func TestGuardSettlesWhatStoodInItsWay(t *testing.T) {
+	t.Parallel()
+	h, held := holding(t)
+	if _, _, err := lease.NewGuard(h.m, held).Claim(t.Context(), effect); err != nil {
+		t.Fatal(err)
+	}
+	h.MoveLease(t, held.Item, -time.Second)
+	if _, err := h.m.Reclaim(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	h.MoveRun(t, held.Item, -time.Second)
+	items, err := h.m.Claim(t.Context(), lease.Request{Scopes: map[string][]string{"w": {"s"}}, Limit: 1, Owner: "h:1:b"})
+	if err != nil || len(items) != 1 {
+		t.Fatalf("claimed %v, %v", items, err)
+	}
+	if _, err := h.m.Start(t.Context(), "h:2:c", lease.Run, []lease.Holder{items[0].Holder}); err != nil {
+		t.Fatal(err)
+	}
+	next := items[0].Holder
+	next.Owner = "h:2:c"
+	guard := lease.NewGuard(h.m, next)
+	_, standing, err := guard.Claim(t.Context(), effect)
+	if err != nil || standing.State != lease.Held {
+		t.Fatalf("claim answers %v, %v", standing, err)
+	}
+	for _, want := range []bool{true, false} {
+		if done, err := guard.Settle(t.Context(), "k", standing, lease.Abandoned, nil); err != nil || done != want {
+			t.Errorf("settled %v, %v, want %v", done, err, want)
+		}
+	}
+	n := 0
+	if _, err := guard.Once(t.Context(), effect, fires(&n)); err != nil || n != 1 {
+		t.Errorf("fired %d times, answers %v", n, err)
 	}
 }

@@ -95,10 +95,10 @@ func item(id int64) lease.Item {
 	return lease.Item{Holder: lease.Holder{Item: id, Fence: 7, Owner: "h:1:a"}, TTL: ttl}
 }
 
-// ended waits for a context to end and tells its cause and when.
-func ended(store *renewals, ctx context.Context) (error, time.Duration) {
+// ended waits for a context to end and tells when and why.
+func ended(store *renewals, ctx context.Context) (time.Duration, error) {
 	<-ctx.Done()
-	return context.Cause(ctx), time.Duration(store.clock())
+	return time.Duration(store.clock()), context.Cause(ctx)
 }
 
 // within tells whether got is want or up to a second later: the keeper looks that often.
@@ -132,7 +132,7 @@ func TestTrustEndsAlthoughTheRenewalIsInFlight(t *testing.T) {
 		defer close(over)
 		store.answer = stalled(over)
 		ctx, hold := k.Hold(t.Context(), item(1), store.clock())
-		cause, at := ended(store, ctx)
+		at, cause := ended(store, ctx)
 		if !errors.Is(cause, lease.ErrLost) {
 			t.Errorf("ended by %v", cause)
 		}
@@ -157,7 +157,7 @@ func TestSlowRenewalCountsFromItsStart(t *testing.T) {
 			return all(ctx, n, held)
 		}
 		ctx, _ := k.Hold(t.Context(), item(1), store.clock())
-		_, at := ended(store, ctx)
+		at, _ := ended(store, ctx)
 		if want := store.asked()[0].at + ttl - ttl/6; !within(at, want) {
 			t.Errorf("trusted until %s, want %s: %s after the call began", at, want, ttl-ttl/6)
 		}
@@ -276,7 +276,7 @@ func TestOneCallRenewsAllAndTheMissingAreLost(t *testing.T) {
 		third, _ := k.Hold(t.Context(), long, store.clock())
 		hold.Report("upload", 4096)
 
-		cause, at := ended(store, second)
+		at, cause := ended(store, second)
 		if !errors.Is(cause, lease.ErrLost) || !within(at, ttl/3) {
 			t.Errorf("an item that the store does not know ended by %v at %s", cause, at)
 		}
@@ -306,7 +306,7 @@ func TestShorterPolicyIsFollowed(t *testing.T) {
 			return []lease.Kept{{Item: 1, TTL: shorter}}, nil
 		}
 		ctx, _ := k.Hold(t.Context(), item(1), store.clock())
-		_, at := ended(store, ctx)
+		at, _ := ended(store, ctx)
 		if want := store.asked()[0].at + shorter - shorter/6; !within(at, want) {
 			t.Errorf("trusted until %s, want %s", at, want)
 		}

@@ -240,7 +240,8 @@ func (m *Memory) free(w *memoryItem, state string) {
 func (m *Memory) tell(w *memoryItem, kind, owner string, fence Serial, detail any) {
 	raw, ok := detail.(json.RawMessage)
 	if !ok && detail != nil {
-		raw, _ = json.Marshal(detail) // maps of texts, numbers and such bytes
+		// Texts, numbers and JSON that was looked at before: it cannot fail.
+		raw, _ = json.Marshal(detail)
 	}
 	r := Receipt{Previous: w.Head, Item: w.Item.Item, No: len(w.events) + 1, At: m.now(), Kind: kind, Owner: owner, Fence: fence, Detail: raw}
 	w.Head = r.Digest()
@@ -257,3 +258,11 @@ func (p MemoryPolicy) backoff(tries int) time.Duration {
 }
 
 var errUncovering = errors.New("work that covers needs a ticket and a time")
+
+// mustBeJSON refuses what no column of the ledger takes.
+func mustBeJSON(what string, raw json.RawMessage) error {
+	if !json.Valid(raw) {
+		return fmt.Errorf("keep %s: not JSON", what)
+	}
+	return nil
+}

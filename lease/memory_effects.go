@@ -12,6 +12,9 @@ func (m *Memory) Intend(ctx context.Context, held Holder, intent Intent) (Claim,
 	if err := ctx.Err(); err != nil {
 		return Claim{}, err
 	}
+	if err := mustBeJSON("target", intent.Target); err != nil {
+		return Claim{}, err
+	}
 	w := m.held(held)
 	if w == nil || w.startedAt.IsZero() {
 		return Claim{}, ErrLost
@@ -39,6 +42,9 @@ func (m *Memory) Commit(ctx context.Context, key string, fence Serial, evidence 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := mustBeJSON("evidence", evidence); err != nil {
 		return err
 	}
 	e := m.effects[key]
@@ -80,6 +86,11 @@ func (m *Memory) Settle(ctx context.Context, key string, fence Serial, verdict E
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return false, err
+	}
+	if verdict == Committed {
+		if err := mustBeJSON("evidence", evidence); err != nil {
+			return false, err
+		}
 	}
 	e := m.effects[key]
 	if e == nil || e.fence != fence || e.state != intentOpen && e.state != Unknown {

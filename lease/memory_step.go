@@ -58,6 +58,9 @@ func (m *Memory) Finish(ctx context.Context, ran []Finished) ([]Kept, error) {
 	}
 	ready := make([]*memoryItem, len(ran))
 	for i, f := range ran {
+		if err := mustBeJSON("result", f.Result.Data); err != nil {
+			return nil, err
+		}
 		w := m.held(f.Holder)
 		if w == nil || w.Step != Run || w.startedAt.IsZero() {
 			continue
@@ -87,6 +90,11 @@ func (m *Memory) Complete(ctx context.Context, proofs []Proof) ([]Ended, error) 
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	for _, p := range proofs {
+		if err := mustBeJSON("evidence", p.Evidence); err != nil {
+			return nil, err
+		}
 	}
 	var ended []Ended
 	for _, p := range proofs {

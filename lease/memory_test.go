@@ -2,6 +2,8 @@ package lease_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -34,8 +36,8 @@ func TestMemoryFailsLikeAStoreWhenItsCallerHasGone(t *testing.T) {
 	m := lease.NewMemory(time.Now)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := m.Commit(ctx, "k", 1, nil); err == nil {
-		t.Error("a statement went through on a context that had ended")
+	if err := m.Commit(ctx, "k", 1, json.RawMessage(`{}`)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a statement on a context that has ended answers %v", err)
 	}
 }
 
@@ -105,4 +107,22 @@ func (h memory) Effect(_ testing.TB, key string) (leasetest.Effect, bool) {
 		State: e.State, Kind: e.Kind, Item: e.Item, Fence: e.Fence,
 		Target: e.Target, Evidence: e.Evidence, Tries: e.Tries,
 	}, ok
+}
+
+func TestMemoryKeepsOnlyJSON(t *testing.T) {
+	t.Parallel()
+	h, held := holding(t)
+	bad := json.RawMessage(`{"half":`)
+	if _, err := h.m.Intend(t.Context(), held, lease.Intent{Key: "k", Target: bad}); err == nil {
+		t.Error("a target that is no JSON was kept")
+	}
+	if err := h.m.Commit(t.Context(), "k", held.Fence, bad); err == nil || errors.Is(err, lease.ErrLost) {
+		t.Errorf("evidence that is no JSON answers %v", err)
+	}
+	if _, err := h.m.Finish(t.Context(), []lease.Finished{{Holder: held, Result: lease.Result{Data: bad}}}); err == nil {
+		t.Error("a result that is no JSON was kept")
+	}
+	if _, err := h.m.Complete(t.Context(), []lease.Proof{{Holder: held}}); err == nil {
+		t.Error("a proof without evidence was kept")
+	}
 }
