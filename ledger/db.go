@@ -253,6 +253,7 @@ func broken(err error) bool {
 		return pg.Code == "57P01" || pg.Code == "57P02" || pg.Code == "57P03" // shutdown, crash, starting up
 	}
 	var op *net.OpError
-	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	// Of a batch pgx tells no more than that the connection is closed.
+	return errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
 }

@@ -74,7 +74,7 @@ walk AS (
 ),
 -- Each scope's next items, numbered: the first of every scope come before the
 -- second of any.
-share AS MATERIALIZED (
+share AS (
 	SELECT i.id, k.scope_key, i.rank, k.scope_key <= p.turn AS served
 	FROM walk k
 	CROSS JOIN policy p
@@ -110,9 +110,12 @@ chosen AS MATERIALIZED (
 		UNION ALL
 		(
 			SELECT id, row_number() OVER (ORDER BY rank, served, scope_key) AS place
-			FROM share
-			ORDER BY rank, served, scope_key
-			LIMIT coalesce((SELECT free FROM policy WHERE NOT coalesces), 0)
+			FROM (
+				SELECT id, rank, served, scope_key
+				FROM share
+				ORDER BY rank, served, scope_key
+				LIMIT coalesce((SELECT free FROM policy WHERE NOT coalesces), 0)
+			) AS s
 		)
 	) AS c
 	LIMIT $3::integer
