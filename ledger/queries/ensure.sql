@@ -94,7 +94,13 @@ seen AS MATERIALIZED (
 			WHEN act.observed_ticket >= $6::bigint THEN 'stale'
 			-- An item for the same marker, or one that cannot take the marker's key because
 			-- an ended one has it: it will run, and capture what there is.
-			WHEN act.observed_marker = o.marker OR taken.id IS NOT NULL
+			WHEN act.observed_marker = o.marker OR act.id IS NOT NULL AND EXISTS (
+					SELECT
+					FROM heyaira_loop.work_item taken
+					WHERE taken.work_type = o.work_type
+						AND taken.scope_key = o.scope_key
+						AND taken.dedupe_key = o.digest || '@' || heyaira_loop.fence_text(act.generation)
+						AND taken.id <> act.id)
 				THEN CASE WHEN o.urgent AND act.run_at > statement_timestamp() THEN 'hasten' ELSE 'duplicate' END
 			WHEN act.id IS NOT NULL THEN 'advance'
 			WHEN dup.state IN ('failed', 'quarantined') AND NOT o.urgent THEN 'failed'
@@ -104,34 +110,38 @@ seen AS MATERIALIZED (
 	FROM obs o
 	LEFT JOIN heyaira_loop.coverage c USING (work_type, scope_key)
 	LEFT JOIN heyaira_loop.work_item dup USING (work_type, scope_key, dedupe_key)
-	LEFT JOIN heyaira_loop.work_item act
-		ON act.work_type = o.work_type
-		AND act.scope_key = o.scope_key
-		AND act.coalesces
-		AND act.state IN ('queued', 'leased')
-		AND o.coalesces
-	LEFT JOIN heyaira_loop.work_item taken
-		ON taken.work_type = o.work_type
-		AND taken.scope_key = o.scope_key
-		AND taken.dedupe_key = o.digest || '@' || heyaira_loop.fence_text(act.generation)
-		AND taken.id <> act.id
+	-- There is one at most; the limit keeps the planner from comparing all with all.
+	LEFT JOIN LATERAL (
+		SELECT w.*
+		FROM heyaira_loop.work_item w
+		WHERE w.work_type = o.work_type
+			AND w.scope_key = o.scope_key
+			AND w.coalesces
+			AND w.state IN ('queued', 'leased')
+			AND o.coalesces
+		LIMIT 1
+	) AS act ON true
 ),
+-- The id is drawn before the row is made because the receipt of the creation holds it.
 judged AS MATERIALIZED (
-	SELECT
-		s.*,
-		CASE
-			WHEN s.verdict = 'create' AND r.free IS NOT NULL
-				AND row_number() OVER (PARTITION BY s.work_type, s.verdict ORDER BY s.n) > r.free THEN 'full'
-			ELSE s.verdict
-		END AS final
-	FROM seen s
-	LEFT JOIN room r ON r.name = s.work_type
+	SELECT r.*,
+		CASE WHEN r.final = 'create' THEN nextval('heyaira_loop.work_item_id_seq') END AS new_id
+	FROM (
+		SELECT
+			s.*,
+			CASE
+				WHEN s.verdict = 'create' AND room.free IS NOT NULL
+					AND row_number() OVER (PARTITION BY s.work_type, s.verdict ORDER BY s.n) > room.free THEN 'full'
+				ELSE s.verdict
+			END AS final
+		FROM seen s
+		LEFT JOIN room ON room.name = s.work_type
+	) AS r
 ),
--- The id is drawn first because the receipt of the creation holds it. An ended item of the
--- same marker keeps its key; a person who wants the work anew gets a later generation.
+-- An ended item of the same marker keeps its key; a person who wants the work anew gets
+-- a later generation.
 fresh AS MATERIALIZED (
 	SELECT j.*,
-		nextval('heyaira_loop.work_item_id_seq') AS id,
 		g.generation AS new_generation,
 		CASE WHEN j.coalesces THEN j.digest || '@' || heyaira_loop.fence_text(g.generation) ELSE j.key END AS new_key
 	FROM judged j
@@ -145,7 +155,6 @@ fresh AS MATERIALIZED (
 		END
 	) AS g (generation)
 	WHERE j.final = 'create'
-	ORDER BY j.work_type, j.scope_key, j.dedupe_key
 ),
 -- What was made before in this scope is named, so that a removed item leaves a gap.
 ins AS (
@@ -153,7 +162,7 @@ ins AS (
 		(id, work_type, scope_key, dedupe_key, coalesces, generation, run_at, observed_ticket, observed_marker, payload, head)
 	OVERRIDING SYSTEM VALUE
 	SELECT
-		f.id, f.work_type, f.scope_key, f.new_key, f.coalesces, f.new_generation,
+		f.new_id, f.work_type, f.scope_key, f.new_key, f.coalesces, f.new_generation,
 		-- min_interval is counted from the last cover and never from the last change, so a
 		-- busy scope is not put off for ever; a scope whose items keep ending badly waits
 		-- longer each time, so new changes are no way round the ceiling.
@@ -166,7 +175,7 @@ ins AS (
 				CASE WHEN f.streak > 0 THEN statement_timestamp() + f.backoff_cap * least(f.streak, 24) END)
 		END,
 		$6::bigint, f.marker, f.payload::json,
-		heyaira_loop.receipt(NULL, f.id, 1, statement_timestamp(), 'created', NULL, NULL, (
+		heyaira_loop.receipt(NULL, f.new_id, 1, statement_timestamp(), 'created', NULL, NULL, (
 			'{"dedupe_key":' || to_json(f.new_key)
 			|| ',"generation":"' || heyaira_loop.fence_text(f.new_generation)
 			|| '","previous":' || coalesce('{"head":' || to_json(p.head) || ',"item":"' || p.id || '"}', 'null')
@@ -239,8 +248,8 @@ moved AS (
 answer AS MATERIALIZED (
 	SELECT
 		j.*,
-		i.id AS new_id,
-		i.generation AS new_generation,
+		i.id AS made_id,
+		i.generation AS made_generation,
 		coalesce(i.id, a.id, j.active_id, j.dup_id) AS item_id,
 		CASE
 			WHEN i.id IS NOT NULL THEN 'created'
@@ -249,16 +258,15 @@ answer AS MATERIALIZED (
 			ELSE j.final
 		END AS word
 	FROM judged j
-	LEFT JOIN fresh f USING (n)
-	LEFT JOIN ins i ON i.id = f.id
+	LEFT JOIN ins i ON i.id = j.new_id
 	LEFT JOIN adv a ON a.id = j.active_id
 ),
 told AS MATERIALIZED (
 	SELECT
 		work_type,
 		scope_key,
-		max(new_id) AS last_item,
-		max(new_generation) AS generation,
+		max(made_id) AS last_item,
+		max(made_generation) AS generation,
 		(array_agg(marker ORDER BY n DESC) FILTER (WHERE coalesces AND word NOT IN ('stale', 'raced', 'unkeyed')))[1] AS marker,
 		bool_or(uncovered) AS uncovered,
 		(array_agg(memo ORDER BY n DESC) FILTER (WHERE memo IS NOT NULL AND word NOT IN ('stale', 'raced', 'unkeyed')))[1] AS memo,
