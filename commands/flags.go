@@ -26,8 +26,13 @@ func (env *Env) flags() []cli.Flag {
 		&cli.StringFlag{Name: "ledger", Destination: &env.ledger, Usage: "`CONNINFO` of the ledger, without a password [$HEYAIRA_LEDGER]"},
 		&cli.StringFlag{Name: "log-level", Destination: &env.logLevel, Usage: "least `LEVEL` that is logged: debug, info, warn, error; default info on a terminal, else warn [$HEYAIRA_LOG_LEVEL]"},
 		&cli.StringFlag{Name: "log-format", Destination: &env.logFormat, Usage: "`FORMAT` of the log: auto, json, console; with json errors are JSON too [$HEYAIRA_LOG_FORMAT]"},
-		&cli.BoolFlag{Name: "json", Destination: &env.json, Usage: "print everything, as JSON Lines"},
+		boolFlag("json", &env.json, "print everything, as JSON Lines"),
 	}
+}
+
+// boolFlag is a flag that is off unless given; its help need not say so.
+func boolFlag(name string, into *bool, usage string) cli.Flag {
+	return &cli.BoolFlag{Name: name, Destination: into, Usage: usage, DisableDefaultText: true}
 }
 
 // passwordWord finds a password in a conninfo of the form key=value.

@@ -18,7 +18,7 @@ func migrateCommand(env *Env) *cli.Command {
 		Usage:       "bring the ledger's database to this program's schema",
 		Description: "Makes the schema heyaira_loop in the database that the ledger's conninfo names.\nThe database itself is made by hand: createdb -T template0 -E UTF8 NAME",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "status", Destination: &status, Usage: "print the schema's version and change nothing"},
+			boolFlag("status", &status, "print the schema's version and change nothing"),
 		},
 		Action: func(c *cli.Context) error {
 			options, err := env.ledgerOptions()

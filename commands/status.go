@@ -21,10 +21,10 @@ func statusCommand(env *Env) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "scope", Destination: &scope, Usage: "this `SCOPE` only"},
 			&cli.StringFlag{Name: "work-type", Destination: &workType, Usage: "scopes of this `TYPE` only"},
-			&cli.BoolFlag{Name: "items", Destination: &items, Usage: "show pieces of work, the newest 50"},
+			boolFlag("items", &items, "show pieces of work, the newest 50"),
 			&cli.Int64Flag{Name: "events", Destination: &event, Value: -1, DefaultText: "none", Usage: "show the receipts of the item `ITEM`, of the ledger itself with 0"},
 			&cli.StringFlag{Name: "format", Destination: &format, Value: "table", Usage: "`FORMAT` of what is shown: table, json"},
-			&cli.BoolFlag{Name: "check", Destination: &check, Usage: "judge, and exit 3 where something is wrong"},
+			boolFlag("check", &check, "judge, and exit 3 where something is wrong"),
 		},
 		Action: func(c *cli.Context) error {
 			events := c.IsSet("events")

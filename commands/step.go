@@ -129,6 +129,14 @@ func (e *endError) Error() string {
 
 func (e *endError) Unwrap() error { return e.end.Err }
 
+// Hint is the cause's, and for a lost lease that nothing has to be done.
+func (e *endError) Hint() string {
+	if hint := hintOf(e.end.Err); hint != "" || e.end.Outcome != lease.Lost {
+		return hint
+	}
+	return "the lease expired, or the document was used before; the next beat takes up what is left to do"
+}
+
 // words is an outcome for people.
 func words(outcome lease.Outcome) string {
 	switch outcome {

@@ -17,8 +17,8 @@ func tickCommand(env *Env) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "work-type", Destination: &o.WorkType, Usage: "look at scopes of this `TYPE` only"},
 			&cli.StringFlag{Name: "scope", Destination: &o.Scope, Usage: "look at this `SCOPE` only"},
-			&cli.BoolFlag{Name: "now", Destination: &o.Now, Usage: "make work even where nothing changed, and do not wait for min_interval"},
-			&cli.BoolFlag{Name: "dry-run", Destination: &o.DryRun, Usage: "look, say what is due, and record nothing"},
+			boolFlag("now", &o.Now, "make work even where nothing changed, and do not wait for min_interval"),
+			boolFlag("dry-run", &o.DryRun, "look, say what is due, and record nothing"),
 			&cli.DurationFlag{Name: "timeout", Destination: &o.Timeout, Value: 45 * time.Second, Usage: "end within this `TIME`"},
 			&cli.DurationFlag{Name: "splay", Destination: &o.Splay, Usage: "first wait a part of this `TIME` that is the same for a host at every tick"},
 		},
