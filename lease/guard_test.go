@@ -59,6 +59,9 @@ func TestActInDoubtNeverFiresAgainUnasked(t *testing.T) {
 	if e, _ := h.m.Effect("k"); e.State != "intent" {
 		t.Errorf("the intent is %s, want open for a reconciler", e.State)
 	}
+	if want := "claim effect k: unknown under fence 1:1, not settled"; err == nil || err.Error() != want {
+		t.Errorf("the error reads %q, want %q", err, want)
+	}
 	if got := guard.Open(); !slices.Equal(got, []string{"k"}) {
 		t.Errorf("open: %v", got)
 	}

@@ -207,3 +207,27 @@ func TestCloseEndsACallThatIsUnderWay(t *testing.T) {
 		}
 	})
 }
+
+func TestKeeperOnTheBootClockRenewsAStoresLease(t *testing.T) {
+	t.Parallel()
+	h, held := holding(t)
+	h.MoveLease(t, held.Item, 10*time.Second)
+	k := lease.NewKeeper(h.m, lease.KeeperOptions{})
+	defer k.Close()
+	ctx, hold := k.Hold(t.Context(), lease.Item{Holder: held, TTL: time.Minute}, lease.Now())
+	if hold.Holder() != held {
+		t.Errorf("holds %v, want %v", hold.Holder(), held)
+	}
+	hold.Report("dump", 4096)
+	if err := hold.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	row := h.Row(t, held.Item)
+	if left := row.Until.Sub(h.Now(t)); left < 30*time.Second || row.Stage != "dump" || row.Bytes != 4096 {
+		t.Errorf("the lease ends after %s, at stage %q with %d bytes", left, row.Stage, row.Bytes)
+	}
+	h.MoveLease(t, held.Item, -time.Second)
+	if err := hold.Check(t.Context()); !errors.Is(err, lease.ErrLost) || !errors.Is(context.Cause(ctx), lease.ErrLost) {
+		t.Errorf("check of an expired lease answers %v, and the work ended by %v", err, context.Cause(ctx))
+	}
+}

@@ -33,6 +33,9 @@ func mutualExclusion(w *world) {
 				claimed[item.Item], fences[item.Fence] = item.Holder, true
 			}
 			mu.Unlock()
+			if len(items) == 0 {
+				break
+			}
 		}
 		return nil
 	})
