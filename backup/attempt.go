@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/heyaira/heyaira-loop/internal/config"
@@ -14,7 +15,7 @@ import (
 
 // cleanUp bounds what is done after the work's context has ended: to abort an upload,
 // to ask what became of a manifest.
-const cleanUp = 15 * time.Second
+const cleanUp = 10 * time.Second
 
 // hand is what a step asks of the loop. *loop.Work is one.
 type hand interface {
@@ -70,13 +71,7 @@ func (a *attempt) run(ctx context.Context) (publication, error) {
 	if found != nil {
 		return *found, nil
 	}
-	done, err := a.publish(ctx, permit)
-	// What was not fired is given up at once, so that the next attempt need not ask
-	// about it. A lost lease records nothing.
-	if err != nil && !lost(ctx, err) {
-		err = errors.Join(err, a.guard.Abandon(ctx))
-	}
-	return done, err
+	return a.publish(ctx, permit)
 }
 
 // draw takes the ticket, which has to be older than the marker, and with it the
@@ -106,6 +101,14 @@ func (a *attempt) enter(ctx context.Context, name string) (*place, error) {
 // lost tells whether the lease was lost, as err or as the end of ctx says.
 func lost(ctx context.Context, err error) bool {
 	return errors.Is(err, lease.ErrLost) || errors.Is(context.Cause(ctx), lease.ErrLost)
+}
+
+// then adds to err what went wrong while cleaning up after it; the class stays err's.
+func then(err, cleaning error) error {
+	if cleaning == nil {
+		return err
+	}
+	return fmt.Errorf("%w; then %v", err, cleaning)
 }
 
 // surviving is a context for what has to be done although the work's has ended.

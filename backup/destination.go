@@ -29,6 +29,9 @@ var (
 	tablesSQL string
 )
 
+// connectLimit bounds one try to reach a target's server that its conninfo does not bound.
+const connectLimit = 10 * time.Second
+
 // destination is the database that a restore writes into.
 type destination struct {
 	conninfo string // as it was given
@@ -71,6 +74,12 @@ func readDestination(conninfo string) (*destination, error) {
 		config.Database = config.User
 	}
 	forgetLibpqOnly(config)
+	if config.RuntimeParams["hostaddr"] != "" {
+		return nil, advise(errors.New("read target's conninfo: hostaddr is not supported"), "name the address as host")
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectLimit
+	}
 	config.RuntimeParams["application_name"] = "heyaira-loop/restore"
 	config.RuntimeParams["search_path"] = "pg_catalog"
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
@@ -177,18 +186,4 @@ func targetError(ctx context.Context, verb string, err error) error {
 	}
 	return unreachable(fmt.Sprintf("%s: %s", verb, strings.Join(strings.Fields(err.Error()), " ")),
 		"is the target's server up, and does the conninfo name it?", lease.WithClass(lease.Transient, err))
-}
-
-// forgetLibpqOnly drops what is of use to libpq only; the server would refuse it as a
-// setting of its own.
-func forgetLibpqOnly(config *pgx.ConnConfig) {
-	for _, name := range []string{
-		"keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
-		"fallback_application_name", "gssencmode", "sslcompression", "load_balance_hosts",
-	} {
-		delete(config.RuntimeParams, name)
-	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 10 * time.Second
-	}
 }

@@ -23,7 +23,7 @@ func checkObject(ctx context.Context, st store.Store, key string, object Object,
 	if err != nil {
 		return err
 	}
-	seen := newWitnessed(&progress{source: body, report: report})
+	seen := newWitnessed(&progress{ctx: ctx, source: body, report: report})
 	_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{seen}, make([]byte, block))
 	if closed := body.Close(); err == nil {
 		err = closed

@@ -75,7 +75,7 @@ func (a *attempt) upload(ctx context.Context, p *place, previous *Manifest) (*Ma
 	if err != nil {
 		clean, cancel := surviving(ctx)
 		defer cancel()
-		return nil, errors.Join(err, writer.Abort(clean))
+		return nil, then(err, writer.Abort(clean))
 	}
 	a.hand.Report("commit", object.Size)
 	info, err := writer.Commit(ctx)
@@ -92,7 +92,7 @@ func (a *attempt) upload(ctx context.Context, p *place, previous *Manifest) (*Ma
 	if err != nil {
 		// A worker that lost its lease leaves the data to whoever closes its attempt.
 		if !lost(ctx, err) {
-			err = errors.Join(err, a.discard(ctx, p))
+			err = then(err, a.discard(ctx, p))
 		}
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (a *attempt) putManifest(ctx context.Context, p *place, manifest *Manifest)
 	case err == nil:
 		return fmt.Errorf("publish backup %s: another manifest stands at %s", a.id, key)
 	}
-	return errors.Join(failed, err)
+	return then(failed, err)
 }
 
 // shutOut closes this attempt after its manifest could not be put. What comes too late
@@ -164,13 +164,13 @@ func (a *attempt) shutOut(ctx context.Context, p *place, manifest *Manifest, fai
 	standing, err := p.close(ctx, a.item.Scope, a.id, a.closing(a.id))
 	switch {
 	case err != nil:
-		return errors.Join(failed, err)
+		return then(failed, err)
 	case standing == nil:
-		return lease.NotFired(errors.Join(failed, p.store.Remove(ctx, a.id.key(a.item.Scope, mainName))))
+		return lease.NotFired(then(failed, p.store.Remove(ctx, a.id.key(a.item.Scope, mainName))))
 	case standing.Digest == manifest.Digest:
 		return nil
 	}
-	return errors.Join(failed, fmt.Errorf("publish backup %s: another manifest stands in its place", a.id))
+	return then(failed, fmt.Errorf("publish backup %s: another manifest stands in its place", a.id))
 }
 
 // discard removes data that was committed and will not be published. The attempt is

@@ -68,7 +68,7 @@ func TestBackupThatWasPublishedIsFoundByTheNextAttempt(t *testing.T) {
 	b.lapse(t) // it died before it could record that
 
 	h := b.hold(t, lease.Run)
-	found, err := b.attempt(h, b.store).run(t.Context())
+	found, err := b.run(t.Context(), t, b.attempt(h, b.store))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestAttemptIsClosedBeforeItsGenerationIsTriedAgain(t *testing.T) {
 	p, manifest := halfway(t, b, late)
 	b.lapse(t)
 
-	done, err := b.attempt(b.hold(t, lease.Run), b.store).run(t.Context())
+	done, err := b.run(t.Context(), t, b.attempt(b.hold(t, lease.Run), b.store))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestLostReplyOfTheManifestIsAskedAbout(t *testing.T) {
 		}
 		return true, errors.Join(errTrap, b.store.PutOnce(ctx, key, body))
 	}
-	done, err := b.attempt(h, lossy).run(t.Context())
+	done, err := b.run(t.Context(), t, b.attempt(h, lossy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestManifestThatCouldNotBePutIsShutOut(t *testing.T) {
 	a := b.attempt(h, &trap{Store: b.store, putOnce: func(_ context.Context, key string, body []byte) (bool, error) {
 		return strings.HasSuffix(key, manifestName) && !bytes.Contains(body, []byte(`"closed"`)), errTrap
 	}})
-	if _, err := a.run(t.Context()); !errors.Is(err, errTrap) {
+	if _, err := b.run(t.Context(), t, a); !errors.Is(err, errTrap) {
 		t.Fatalf("got %v, want the store's error", err)
 	}
 	if state := b.intent(t); state != "abandoned" {
@@ -183,7 +183,7 @@ func TestManifestThatCouldNotBePutIsShutOut(t *testing.T) {
 	}
 	// The next attempt publishes the same generation.
 	b.lapse(t)
-	if _, err := b.attempt(b.hold(t, lease.Run), b.store).run(t.Context()); err != nil {
+	if _, err := b.run(t.Context(), t, b.attempt(b.hold(t, lease.Run), b.store)); err != nil {
 		t.Errorf("next attempt: %v", err)
 	}
 }
@@ -224,7 +224,7 @@ func TestDumpThatFailsHalfwayLeavesNothing(t *testing.T) {
 			})
 		}
 	}
-	_, err := b.attempt(h, b.store).run(t.Context())
+	_, err := b.run(t.Context(), t, b.attempt(h, b.store))
 	if err == nil || lease.ClassOf(err) != lease.Transient || !strings.Contains(err.Error(), "pg_dump ended with status 1") {
 		t.Errorf("got %v, want pg_dump's failure", err)
 	}
@@ -243,7 +243,7 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := b.attempt(h, b.store).run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := b.run(ctx, t, b.attempt(h, b.store)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the interruption", err)
 	}
 	b.unpublished(t, "abandoned")
@@ -255,7 +255,7 @@ func TestStaleWorkerPublishesNothing(t *testing.T) {
 	b.observe(t)
 	h := b.hold(t, lease.Run)
 	h.reply = func(stage string) { h.lapsed = stage == "dump" }
-	if _, err := b.attempt(h, b.store).run(t.Context()); !errors.Is(err, lease.ErrLost) {
+	if _, err := b.run(t.Context(), t, b.attempt(h, b.store)); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("got %v, want a lost lease", err)
 	}
 	b.unpublished(t, "intent")
@@ -268,7 +268,7 @@ func TestStaleWorkerLeavesItsDataToWhoeverClosesTheAttempt(t *testing.T) {
 	h := b.hold(t, lease.Run)
 	h.reply = func(stage string) { h.lapsed = stage == "commit" }
 	a := b.attempt(h, b.store)
-	if _, err := a.run(t.Context()); !errors.Is(err, lease.ErrLost) {
+	if _, err := b.run(t.Context(), t, a); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("got %v, want a lost lease", err)
 	}
 	if _, err := b.store.Stat(t.Context(), a.id.key(benchScope, mainName)); err != nil {
@@ -287,7 +287,7 @@ func TestRunWithoutAClientIsBlocked(t *testing.T) {
 	b := newBench(t)
 	b.config.PgBin = t.TempDir()
 	b.observe(t)
-	_, err := b.attempt(b.hold(t, lease.Run), b.store).run(t.Context())
+	_, err := b.run(t.Context(), t, b.attempt(b.hold(t, lease.Run), b.store))
 	if lease.ClassOf(err) != lease.Blocked {
 		t.Errorf("got %v, want blocked", err)
 	}

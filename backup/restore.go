@@ -153,8 +153,8 @@ func (r *restore) refuted(err error) error {
 }
 
 // stream is the archive's last way: whoever reads it may act on it.
-func (r *restore) stream(opened *archive) io.Reader {
-	return &progress{source: opened, report: func(n int64) {
+func (r *restore) stream(ctx context.Context, opened *archive) io.Reader {
+	return &progress{ctx: ctx, source: opened, report: func(n int64) {
 		r.bytes = n
 		r.report("restore", n)
 	}}

@@ -43,7 +43,7 @@ func (r *restore) intoDatabase(ctx context.Context, report *RestoreReport) error
 	}
 	if err := r.replay(ctx, client.restore, child); err != nil {
 		if r.Create {
-			err = errors.Join(err, to.drop(ctx))
+			err = then(err, to.drop(ctx))
 		}
 		return err
 	}
@@ -95,9 +95,13 @@ func (r *restore) reach(ctx context.Context, to *destination) (*pgx.Conn, error)
 // unless its name was typed.
 func (r *restore) suitable(to *destination, there destinationFacts) error {
 	from := r.manifest.Server
-	protected := to.database == from.Database && (there.SystemIdentifier == from.SystemIdentifier || there.SystemIdentifier == "")
+	name := to.database
+	if !r.Create {
+		name = there.Database // whatever it is called on the way there
+	}
+	protected := name == from.Database && (there.SystemIdentifier == from.SystemIdentifier || there.SystemIdentifier == "")
 	switch {
-	case protected && r.Confirm != to.database:
+	case protected && r.Confirm != name:
 		return advise(fmt.Errorf("restore into %s: this is the protected database itself", to.database),
 			"restore beside it under another name, or confirm this one by typing its name")
 	case there.ReadOnly:
@@ -109,7 +113,8 @@ func (r *restore) suitable(to *destination, there destinationFacts) error {
 	return nil
 }
 
-// admit refuses a server that lacks roles that the backup names.
+// admit refuses a server that lacks roles that the backup names. Those that only large
+// objects name are found out by pg_restore.
 func (r *restore) admit(ctx context.Context, to *destination, client tools) error {
 	opened, err := r.open(ctx)
 	if err != nil {
@@ -170,7 +175,7 @@ func (r *restore) replay(ctx context.Context, pgRestore, conninfo string) error 
 		return err
 	}
 	defer opened.Close()
-	input := &valve{source: r.stream(opened)}
+	input := &valve{source: r.stream(ctx, opened)}
 	defer input.shut()
 	args := []string{"--exit-on-error", "--single-transaction", "--no-password", "--dbname=" + conninfo}
 	if r.NoOwner {
@@ -199,11 +204,11 @@ func restoreError(err error) error {
 		return err
 	}
 	for _, known := range []struct{ text, hint string }{
-		{"role \"", "CREATE ROLE the missing one, or restore with --no-owner and --no-privileges"},
 		{"must be member of role", "restore as a superuser, or with --no-owner"},
 		{"must be able to SET ROLE", "restore as a superuser, or with --no-owner"},
+		{"role \"", "CREATE ROLE the one that is missing, or restore with --no-owner and --no-privileges"},
 		{"must be owner of", "restore as a superuser, or with --no-owner and --no-privileges"},
-		{"permission denied to create extension", "restore as a superuser, or let one create the extension's type of trust"},
+		{"permission denied to create extension", "restore as a superuser: the extension is not trusted"},
 		{"permission denied", "restore as a superuser, or as the owner of the target"},
 		{"already exists", "somebody else wrote into the target meanwhile: restore into a new one"},
 		{"max_locks_per_transaction", "raise max_locks_per_transaction on the target's server: the backup has many tables or large objects"},

@@ -30,12 +30,12 @@ func (r *restore) intoFile(ctx context.Context, report *RestoreReport) error {
 	}
 	defer opened.Close()
 	if r.Output == "" {
-		if _, err := io.Copy(r.Archive, r.stream(opened)); err != nil {
+		if _, err := io.Copy(r.Archive, r.stream(ctx, opened)); err != nil {
 			return fmt.Errorf("write archive of backup %s: %w", r.manifest.Backup, err)
 		}
 		return nil
 	}
-	return newFile(r.Output, r.stream(opened))
+	return newFile(r.Output, r.stream(ctx, opened))
 }
 
 // newFile writes a file that appears whole under its name, or not at all, readable by

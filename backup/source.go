@@ -104,13 +104,7 @@ func sourceConfig(service string) (*pgx.ConnConfig, error) {
 	if err := checkSecrets(); err != nil {
 		return nil, lease.WithClass(lease.Blocked, err)
 	}
-	// Of use to libpq only; the server would refuse them as settings of its own.
-	for _, name := range []string{
-		"keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
-		"fallback_application_name", "gssencmode", "sslcompression", "load_balance_hosts",
-	} {
-		delete(config.RuntimeParams, name)
-	}
+	forgetLibpqOnly(config)
 	if config.RuntimeParams["hostaddr"] != "" {
 		err := fmt.Errorf("read service %s: hostaddr is not supported", service)
 		return nil, lease.WithClass(lease.Blocked, advise(err, "name the address as host"))
@@ -131,6 +125,17 @@ func sourceConfig(service string) (*pgx.ConnConfig, error) {
 	config.DescriptionCacheCapacity = 0
 	config.DialFunc = (&net.Dialer{KeepAlive: keepAlive, Timeout: config.ConnectTimeout}).DialContext
 	return config, nil
+}
+
+// forgetLibpqOnly drops what is of use to libpq only; the server would refuse it as a
+// setting of its own.
+func forgetLibpqOnly(config *pgx.ConnConfig) {
+	for _, name := range []string{
+		"keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+		"fallback_application_name", "gssencmode", "sslcompression", "load_balance_hosts",
+	} {
+		delete(config.RuntimeParams, name)
+	}
 }
 
 // checkSecrets refuses files of passwords that others can read. libpq ignores such

@@ -23,7 +23,7 @@ func (a *attempt) stream(ctx context.Context, snap *snapshot, client tools, reci
 	if err != nil {
 		return Object{}, err
 	}
-	object, err := a.seal(source, recipients, dst)
+	object, err := a.seal(ctx, source, recipients, dst)
 	if closed := source.Close(); err == nil {
 		err = closed
 	}
@@ -36,7 +36,7 @@ func (a *attempt) stream(ctx context.Context, snap *snapshot, client tools, reci
 	return object, nil
 }
 
-func (a *attempt) seal(source io.Reader, recipients []age.Recipient, dst io.Writer) (Object, error) {
+func (a *attempt) seal(ctx context.Context, source io.Reader, recipients []age.Recipient, dst io.Writer) (Object, error) {
 	magic := make([]byte, len(dumpMagic))
 	if _, err := io.ReadFull(source, magic); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -47,7 +47,7 @@ func (a *attempt) seal(source io.Reader, recipients []age.Recipient, dst io.Writ
 	if string(magic) != dumpMagic {
 		return Object{}, errors.New("pg_dump wrote no archive")
 	}
-	read := &progress{source: io.MultiReader(bytes.NewReader(magic), source), report: func(n int64) { a.hand.Report("dump", n) }}
+	read := &progress{ctx: ctx, source: io.MultiReader(bytes.NewReader(magic), source), report: func(n int64) { a.hand.Report("dump", n) }}
 	sealed, err := newSealer(dst, recipients, a.config.Compression)
 	if err != nil {
 		return Object{}, err
@@ -66,14 +66,19 @@ func (a *attempt) seal(source io.Reader, recipients []age.Recipient, dst io.Writ
 	return Object{Role: mainRole, Key: mainName, Size: size, SHA256: sum}, nil
 }
 
-// progress tells how many bytes were read so far.
+// progress tells how many bytes were read so far, and ends with its context: a file
+// would be read to its end otherwise.
 type progress struct {
+	ctx    context.Context
 	source io.Reader
 	report func(bytes int64)
 	bytes  int64
 }
 
 func (p *progress) Read(b []byte) (int, error) {
+	if p.ctx.Err() != nil {
+		return 0, context.Cause(p.ctx)
+	}
 	n, err := p.source.Read(b)
 	p.bytes += int64(n)
 	p.report(p.bytes)
