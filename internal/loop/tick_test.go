@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,7 +67,11 @@ func TestHungOrFailingObserverHoldsBackNoOther(t *testing.T) {
 	f := newFake("demo", "hung", "failing", "deaf", "well")
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
+	var well atomic.Bool
 	f.look = func(ctx context.Context, head ledger.Head) ([]ledger.Observation, error) {
+		if well.Load() {
+			return []ledger.Observation{{Marker: "m"}}, nil
+		}
 		switch head.Scope {
 		case "hung": // and does not obey
 			<-hang
@@ -104,7 +109,7 @@ func TestHungOrFailingObserverHoldsBackNoOther(t *testing.T) {
 	if got := news(l.tick(TickOptions{Timeout: 2 * time.Second}), "failing"); len(got) != 0 {
 		t.Errorf("told again: %v", got)
 	}
-	f.look = nil
+	well.Store(true)
 	report = l.tick(TickOptions{})
 	if got := news(report, "failing"); !slices.Equal(got, []News{Recovered}) || report.Status() != StatusDone {
 		t.Errorf("got news %v, status %d", got, report.Status())

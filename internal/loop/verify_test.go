@@ -80,7 +80,7 @@ func TestVerifyIsGivenWhatRunRecorded(t *testing.T) {
 func TestWaitingDocumentIsRenewed(t *testing.T) {
 	t.Parallel()
 	f := newFake("demo", "a", "b")
-	f.policy.LeaseTTL = 2 * time.Second
+	f.policy.LeaseTTL = 4 * time.Second
 	l := newLab(t, f)
 	f.verify = func(ctx context.Context, w *Work) error {
 		if w.Item.Item != 1 {
@@ -103,7 +103,7 @@ func TestWaitingDocumentIsRenewed(t *testing.T) {
 func TestDocumentThatWaitsItsWholeLeaseInRunIsGivenBack(t *testing.T) {
 	t.Parallel()
 	f := newFake("demo", "a", "b")
-	f.policy.LeaseTTL = 2 * time.Second
+	f.policy.LeaseTTL = 4 * time.Second
 	l := newLab(t, f)
 	told := make(chan End, 2)
 	f.run = func(ctx context.Context, w *Work) error {
@@ -133,7 +133,7 @@ func TestDocumentThatWaitsItsWholeLeaseInRunIsGivenBack(t *testing.T) {
 func TestLostLeaseStopsTheWorkAndRecordsNothing(t *testing.T) {
 	t.Parallel()
 	f := newFake("demo", "app")
-	f.policy.LeaseTTL = 2 * time.Second
+	f.policy.LeaseTTL = 4 * time.Second
 	l := newLab(t, f)
 	documents := l.due()
 	var cause error
@@ -179,6 +179,30 @@ func TestWorkIsCutOffAtItsLimits(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+func TestReportedProgressIsNoStall(t *testing.T) {
+	t.Parallel()
+	f := newFake("demo", "app")
+	const stall = 2 * time.Second
+	f.policy.Limits = func(string) (time.Duration, time.Duration) { return 0, stall }
+	f.run = func(ctx context.Context, w *Work) error {
+		began := time.Now()
+		for bytes := int64(1); ctx.Err() == nil && time.Since(began) < 3*stall/2; bytes++ {
+			w.Report("dump", bytes)
+			<-time.After(10 * time.Millisecond)
+		}
+		return context.Cause(ctx)
+	}
+	l := newLab(t, f)
+	var last int64
+	var out strings.Builder
+	summary, err := Run(t.Context(), l.open, l.consumers, []Input{{"stdin", strings.NewReader(l.due())}}, &out, StepOptions{
+		Host: "h1", Progress: func(item lease.Item, stage string, bytes int64) { last = bytes },
+	})
+	if err != nil || summary.Status != StatusDone || last < 10 {
+		t.Errorf("got %+v, %v after %d reports", summary, err, last)
 	}
 }
 
