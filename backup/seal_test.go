@@ -105,6 +105,31 @@ func TestSealedIsWhatOrdinaryToolsRead(t *testing.T) {
 	}
 }
 
+func TestEveryLevelIsReadBack(t *testing.T) {
+	t.Parallel()
+	identity := newIdentity(t)
+	plain := rows(2 << 20)
+	for level := 1; level <= 19; level += 3 {
+		var out bytes.Buffer
+		s, err := newSealer(&out, []age.Recipient{identity.Recipient()}, level)
+		if err != nil {
+			t.Fatalf("new sealer at level %d: %v", level, err)
+		}
+		if _, err := io.Copy(s, bytes.NewReader(plain)); err != nil {
+			t.Fatalf("level %d: seal: %v", level, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatalf("level %d: close: %v", level, err)
+		}
+		if s.Plain() != int64(len(plain)) || out.Len() >= len(plain) {
+			t.Errorf("level %d: %d of %d bytes sealed into %d", level, s.Plain(), len(plain), out.Len())
+		}
+		if err := readUnsealed(&out, identity); err != nil {
+			t.Errorf("level %d: read: %v", level, err)
+		}
+	}
+}
+
 func TestSumIsThatOfTheCiphertext(t *testing.T) {
 	t.Parallel()
 	ciphertext, s := sealed(t, rows(300_000), newIdentity(t).Recipient())
