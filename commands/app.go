@@ -72,6 +72,7 @@ Look and get back:    heyaira-loop status; heyaira-loop restore
 func strict(env *Env, c *cli.Command) {
 	name, action := c.Name, c.Action
 	c.HideHelpCommand = true
+	c.Description = strings.TrimSpace(c.Description + "\n\n" + statusHelp)
 	c.Flags = append(c.Flags, env.flags()...)
 	c.OnUsageError = func(ctx *cli.Context, err error, sub bool) error {
 		env.begin(name)

@@ -164,5 +164,5 @@ func again(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return " after " + at.UTC().Format(time.RFC3339)
+	return ", not before " + at.UTC().Format(time.RFC3339)
 }

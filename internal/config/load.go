@@ -114,7 +114,7 @@ func (r *reader) rootFields() []field {
 func (r *reader) named(section string, read func(name string, v value) error) func(value) error {
 	return func(v value) error {
 		return v.entries(func(name string, at where, inner value) error {
-			if !namePattern.MatchString(name) {
+			if !isName(name) {
 				return at.refuse("the name "+shown(name)+" is not accepted", nameForm)
 			}
 			if strings.HasPrefix(name, "heyaira-") {

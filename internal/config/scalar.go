@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,13 +10,37 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// namePattern is the form of every name: it ends up in keys of stores and in paths.
-var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+// The forms of text, as functions: a pattern with a bounded length costs every start of
+// the program more than all else in this package.
 
-var (
-	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
-	servicePattern  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)
-)
+// isName tells whether text is a name: it ends up in keys of stores and in paths.
+func isName(text string) bool {
+	return wordOf(text, 63, "._-", isLower) && (isLower(text[0]) || isDigit(text[0]))
+}
+
+func isService(text string) bool {
+	return wordOf(text, 63, "._-", isLetter) && text[0] != '.' && text[0] != '-'
+}
+
+func isVariable(text string) bool {
+	return wordOf(text, 255, "_", isLetter) && !isDigit(text[0])
+}
+
+// wordOf tells whether text has 1 to most bytes, each a letter, a digit or one of extra.
+func wordOf(text string, most int, extra string, letter func(byte) bool) bool {
+	for i := range len(text) {
+		if c := text[i]; !letter(c) && !isDigit(c) && strings.IndexByte(extra, c) < 0 {
+			return false
+		}
+	}
+	return text != "" && len(text) <= most
+}
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+func isLetter(c byte) bool { return isLower(c) || 'A' <= c && c <= 'Z' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 const nameForm = "a-z, 0-9, dot, underscore and hyphen, at most 63, a letter or digit first"
 
@@ -37,13 +60,13 @@ func (v value) text() (string, error) {
 }
 
 // matching reads text of one form. The refusal does not repeat it.
-func matching(into *string, form *regexp.Regexp, want, advice string) func(value) error {
+func matching(into *string, form func(string) bool, want, advice string) func(value) error {
 	return func(v value) error {
 		text, err := v.text()
 		if err != nil {
 			return err
 		}
-		if !form.MatchString(text) {
+		if !form(text) {
 			return v.refuse("want "+want, advice)
 		}
 		*into = text
@@ -52,17 +75,17 @@ func matching(into *string, form *regexp.Regexp, want, advice string) func(value
 }
 
 func service(into *string) func(value) error {
-	return matching(into, servicePattern, "the name of a libpq service",
+	return matching(into, isService, "the name of a libpq service",
 		"put the connection into pg_service.conf and its password into ~/.pgpass, and name the section here")
 }
 
 func variable(into *string) func(value) error {
-	return matching(into, variablePattern, "the name of an environment variable",
+	return matching(into, isVariable, "the name of an environment variable",
 		"put the conninfo into a variable and name it here")
 }
 
 func label(into *string) func(value) error {
-	return matching(into, namePattern, "a name", nameForm)
+	return matching(into, isName, "a name", nameForm)
 }
 
 // oneOf reads one of a few words.

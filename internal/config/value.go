@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -31,10 +30,6 @@ type field struct {
 	required bool
 	read     func(value) error
 }
-
-// echoed is what a refusal may repeat of a key or a name; anything else could be a
-// secret that slipped.
-var echoed = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}$`)
 
 func (w where) refuse(problem, advice string) error {
 	return &Error{Path: w.file, Line: w.at.line, Column: w.at.column, Key: w.keys, Problem: problem, Advice: advice}
@@ -160,9 +155,10 @@ func placeOf(node ast.Node) place {
 	return place{at.Line, at.Column}
 }
 
-// shown is a key as a refusal may repeat it.
+// shown is a key or a name as a refusal may repeat it; anything but a plain word could
+// be a secret that slipped.
 func shown(key string) string {
-	if echoed.MatchString(key) {
+	if wordOf(key, 63, "._-", isLetter) && key[0] != '.' {
 		return key
 	}
 	return "(not a plain word)"
