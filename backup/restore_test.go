@@ -3,11 +3,15 @@ package backup
 import (
 	"bytes"
 	_ "embed"
+	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/heyaira/heyaira-loop/internal/pgtest"
 )
@@ -112,6 +116,28 @@ func TestBackupIsRestoredByHandAsItsManifestSays(t *testing.T) {
 	shell(t, filepath.Dir(b.path(t, published.Backup, manifestName)), "bash", "-o", "pipefail", "-c", line)
 	if got, want := contents(t, to), contents(t, b.database); got != want {
 		t.Errorf("contents differ:\n%s", firstDifference(got, want))
+	}
+}
+
+func TestTargetMayBeAServiceOrAURL(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.small(t)
+	b.backup(t)
+	for _, form := range []func(conninfo string) string{
+		func(conninfo string) string { return "service=" + service(t, conninfo) },
+		func(conninfo string) string {
+			config, err := pgx.ParseConfig(conninfo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprintf("postgresql://%s@/%s?host=%s&port=%d", config.User, config.Database, url.QueryEscape(config.Host), config.Port)
+		},
+	} {
+		to := pgtest.Database(t)
+		if report, err := b.restore(t, RestoreOptions{To: form(to)}); err != nil || report.Tables != 1 || report.Target != databaseOf(t, to) {
+			t.Errorf("%s: %+v, %v", form(to), report, err)
+		}
 	}
 }
 

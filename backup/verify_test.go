@@ -45,6 +45,13 @@ func TestRefutedBackupIsNeverCountedAgain(t *testing.T) {
 	if lease.ClassOf(refuted) != lease.Refuted || !strings.Contains(refuted.Error(), "SHA-256") {
 		t.Fatalf("got %v, want refuted", refuted)
 	}
+	body, err := os.ReadFile(b.path(t, published.Backup, refutedName))
+	if err != nil || !strings.Contains(string(body), `"reason":"main.dump.zst.age has another SHA-256 than the manifest says"`) {
+		t.Errorf("refuted.json: %s, %v", body, err)
+	}
+	if _, err := os.Stat(b.path(t, published.Backup, verifiedName)); err == nil {
+		t.Error("verified.json was put")
+	}
 	flipByte(t, b.path(t, published.Backup, mainName), -100) // even if it heals
 	if _, err := b.trial(v).run(t.Context(), func(string) (store.Store, error) { return b.store, nil }, v.item.Result); lease.ClassOf(err) != lease.Refuted {
 		t.Errorf("asked again: %v, want refuted", err)
@@ -77,49 +84,62 @@ func (b *bench) publishAgain(t *testing.T) (publication, *held) {
 
 func TestWhatTheStoreShowsRefutes(t *testing.T) {
 	t.Parallel()
+	b := newBench(t)
+	published, h := b.publish(t)
+	whole := b.folder
 	for name, test := range map[string]struct {
-		damage func(t *testing.T, b *bench, backup string)
+		damage func(folder string)
 		level  string
-		want   string
+		want   string // "": proven
 	}{
-		"changed bytes": {func(t *testing.T, b *bench, backup string) {
-			flipByte(t, b.path(t, backup, mainName), 300)
-		}, levelHash, "SHA-256"},
-		"no age file": {func(t *testing.T, b *bench, backup string) {
-			flipByte(t, b.path(t, backup, mainName), 0)
-		}, levelHash, "SHA-256"},
-		"cut": {func(t *testing.T, b *bench, backup string) {
-			if err := os.Truncate(b.path(t, backup, mainName), 1000); err != nil {
+		"whole":            {func(string) {}, levelHash, ""},
+		"changed bytes":    {func(folder string) { flipByte(t, filepath.Join(folder, mainName), 300) }, levelHash, "SHA-256"},
+		"no bytes read":    {func(folder string) { flipByte(t, filepath.Join(folder, mainName), 300) }, levelSize, ""},
+		"object missing":   {func(folder string) { remove(t, filepath.Join(folder, mainName)) }, levelSize, "is missing"},
+		"manifest missing": {func(folder string) { remove(t, filepath.Join(folder, manifestName)) }, levelSize, "manifest is missing"},
+		"manifest changed": {func(folder string) { flipByte(t, filepath.Join(folder, manifestName), 100) }, levelSize, "changed or damaged"},
+		"cut": {func(folder string) {
+			if err := os.Truncate(filepath.Join(folder, mainName), 1000); err != nil {
 				t.Fatal(err)
 			}
 		}, levelSize, "1000 bytes"},
-		"object missing": {func(t *testing.T, b *bench, backup string) {
-			remove(t, b.path(t, backup, mainName))
-		}, levelSize, "is missing"},
-		"manifest missing": {func(t *testing.T, b *bench, backup string) {
-			remove(t, b.path(t, backup, manifestName))
-		}, levelSize, "manifest is missing"},
-		"manifest changed": {func(t *testing.T, b *bench, backup string) {
-			flipByte(t, b.path(t, backup, manifestName), 100)
-		}, levelSize, "changed or damaged"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			b.config.Verify = test.level
-			published, h := b.publish(t)
-			test.damage(t, b, published.Backup)
-			_, err := b.verify(t, published, h)
-			if lease.ClassOf(err) != lease.Refuted || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want refuted: %s", err, test.want)
-			}
-			if _, err := os.Stat(b.path(t, published.Backup, refutedName)); err != nil {
-				t.Errorf("refuted.json: %v", err)
-			}
-			if _, err := os.Stat(b.path(t, published.Backup, verifiedName)); err == nil {
-				t.Error("verified.json was put")
-			}
-		})
+		b.elsewhere(t)
+		if err := os.CopyFS(b.folder, os.DirFS(whole)); err != nil {
+			t.Fatal(err)
+		}
+		test.damage(filepath.Dir(b.path(t, published.Backup, manifestName)))
+		judge := b.trial(h)
+		judge.level, judge.about = test.level, published.reference
+		var err error
+		if judge.id, err = ParseID(published.Backup); err != nil {
+			t.Fatal(err)
+		}
+		if judge.place, err = enter(t.Context(), b.store, "local", b.ledger); err != nil {
+			t.Fatal(err)
+		}
+		_, err = judge.prove(t.Context())
+		doubt := (*refutation)(nil)
+		if refuted := errors.As(err, &doubt); refuted != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestObjectThatIsNoAgeFileIsRefuted(t *testing.T) {
+	t.Parallel()
+	st, err := store.NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := []byte("PGDMP in the clear")
+	if err := st.PutOnce(t.Context(), "app/x", body); err != nil {
+		t.Fatal(err)
+	}
+	object := Object{Role: mainRole, Key: "x", Size: int64(len(body)), SHA256: hexSum(body)}
+	err = checkObject(t.Context(), st, "app/x", object, func(int64) {})
+	if doubt := (*refutation)(nil); !errors.As(err, &doubt) || doubt.reason != "x is no age file" {
+		t.Errorf("got %v, want refuted", err)
 	}
 }
 
@@ -127,17 +147,6 @@ func remove(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestLevelSizeReadsNoBytes(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.config.Verify = levelSize
-	published, h := b.publish(t)
-	flipByte(t, b.path(t, published.Backup, mainName), 300)
-	if _, err := b.verify(t, published, h); err != nil {
-		t.Errorf("got %v: size alone was asked for", err)
 	}
 }
 
