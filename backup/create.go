@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,6 +18,9 @@ var (
 	//go:embed queries/drop_database.sql
 	dropDatabaseSQL string
 )
+
+// dropWithin bounds the drop of a target that is not whole: its files may be many.
+const dropWithin = time.Minute
 
 // maintenance is the database from which others are created and dropped.
 const maintenance = "postgres"
@@ -59,7 +63,7 @@ func (d *destination) create(ctx context.Context, from ServerFacts) error {
 
 // drop takes back what create made, also where ctx has ended.
 func (d *destination) drop(ctx context.Context) error {
-	ctx, cancel := surviving(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
 	defer cancel()
 	if err := d.maintain(ctx, dropDatabaseSQL, d.database); err != nil {
 		return fmt.Errorf("drop database %s, which is not whole: %w", d.database, err)

@@ -43,15 +43,15 @@ func readNeeds(ctx context.Context, pgRestore string, source io.Reader) (needs, 
 	return found, nil
 }
 
-var (
-	// entryHead is the comment that pg_restore writes above each definition.
-	entryHead = regexp.MustCompile(`^-- Name: .*; Type: (.*); Schema: .*; Owner: (.*?)(?:; Tablespace: .*)?$`)
-	// grantRole is the role that a statement of privileges ends with, quoted or plain.
-	// PUBLIC is neither.
-	grantRole = regexp.MustCompile(`(?:TO|FROM|AUTHORIZATION) (?:"((?:[^"]|"")+)"|([a-z_][a-z0-9_]*))(?: WITH GRANT OPTION)?;$`)
+// The two lines that name roles: the comment that pg_restore writes above each
+// definition, and the end of a statement of privileges, where PUBLIC is no role.
+const (
+	entryHead = `^-- Name: .*; Type: (.*); Schema: .*; Owner: (.*?)(?:; Tablespace: .*)?$`
+	grantRole = `(?:TO|FROM|AUTHORIZATION) (?:"((?:[^"]|"")+)"|([a-z_][a-z0-9_]*))(?: WITH GRANT OPTION)?;$`
 )
 
 func parseNeeds(source io.Reader) (needs, error) {
+	heads, grants := regexp.MustCompile(entryHead), regexp.MustCompile(grantRole)
 	var found needs
 	privileges := false
 	lines := bufio.NewReader(source)
@@ -60,12 +60,12 @@ func parseNeeds(source io.Reader) (needs, error) {
 		if err != nil && err != io.EOF {
 			return needs{}, err
 		}
-		if head := entryHead.FindStringSubmatch(line); head != nil {
+		if head := heads.FindStringSubmatch(line); head != nil {
 			privileges = strings.HasSuffix(head[1], "ACL")
 			if head[2] != "-" && head[2] != "" {
 				found.owners = append(found.owners, head[2])
 			}
-		} else if role := grantRole.FindStringSubmatch(line); privileges && role != nil {
+		} else if role := grants.FindStringSubmatch(line); privileges && role != nil {
 			found.grantees = append(found.grantees, strings.ReplaceAll(role[1], `""`, `"`)+role[2])
 		}
 		if err == io.EOF {
