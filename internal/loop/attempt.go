@@ -43,26 +43,23 @@ func (s *step) wait(ctx context.Context, r received) {
 			defer timer.Stop()
 			patience = timer.C
 		}
-		var err error
+		waited := false
 		select {
 		case <-place.come:
 		case <-parked.Done():
 		case <-patience:
-			err = fmt.Errorf("it waited its whole lease of %s for its turn", item.TTL)
-		}
-		if parked.Err() != nil {
-			err = context.Cause(parked)
+			waited = true
 		}
 		hold.Release()
-		switch {
-		case err == nil:
-			s.start(ctx, r, item)
-		case errors.Is(err, lease.ErrLost):
-			s.end(ctx, End{Item: item, Outcome: lease.Lost, Err: err})
+		switch cause := context.Cause(parked); {
+		case errors.Is(cause, lease.ErrLost):
+			s.end(ctx, End{Item: item, Outcome: lease.Lost, Err: cause})
+		case ctx.Err() != nil:
+			s.end(ctx, s.giveBack(ctx, item, context.Cause(ctx), nil, r.Holder))
+		case waited:
+			s.end(ctx, s.giveBack(ctx, item, nil, nil, r.Holder))
 		default:
-			end := s.giveBack(ctx, item, nil, r.Holder)
-			end.Err = err
-			s.end(ctx, end)
+			s.start(ctx, r, item)
 		}
 	})
 }
@@ -80,9 +77,7 @@ func (s *step) start(ctx context.Context, r received, item lease.Item) {
 	switch {
 	case ctx.Err() != nil:
 		// Whether it was started is not known: at most one of the two holders fits.
-		end := s.giveBack(ctx, item, nil, ours, r.Holder)
-		end.Err = context.Cause(ctx)
-		s.end(ctx, end)
+		s.end(ctx, s.giveBack(ctx, item, context.Cause(ctx), nil, ours, r.Holder))
 		return
 	case err != nil:
 		s.end(ctx, End{Item: item, Outcome: lease.Lost, Err: fmt.Errorf("start item %d: %w", item.Item, err)})
@@ -95,10 +90,9 @@ func (s *step) start(ctx context.Context, r received, item lease.Item) {
 	consumer := s.consumers[item.WorkType]
 	if consumer == nil || !s.known[[2]string{item.WorkType, item.Scope}] {
 		// The document named another scope than the row has.
-		end := s.giveBack(ctx, item, nil, ours)
-		end.Err = fmt.Errorf("scope %q of %s is not in this host's configuration", item.Scope, item.WorkType)
+		why := fmt.Errorf("scope %q of %s is not in this host's configuration", item.Scope, item.WorkType)
 		s.note(StatusFailed)
-		s.end(ctx, end)
+		s.end(ctx, s.giveBack(ctx, item, why, nil, ours))
 		return
 	}
 	s.see(ctx, consumer, item, asked)
@@ -159,9 +153,7 @@ func (a *attempt) badly(watched context.Context, err error) End {
 	case class == lease.LostClass:
 		return End{Item: item, Outcome: lease.Lost, Err: err}
 	case lease.Interrupted(watched):
-		end := a.step.giveBack(a.held, item, a.work.Guard.Unfired(), item.Holder)
-		end.Err = err
-		return end
+		return a.step.giveBack(a.held, item, err, a.work.Guard.Unfired(), item.Holder)
 	case class == lease.Refuted && a.step.kind == lease.Run:
 		class = lease.Transient // only a verify can refute
 	}

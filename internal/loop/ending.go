@@ -25,7 +25,7 @@ func (s *step) end(ctx context.Context, e End) {
 			s.fault(StatusFailed, err)
 		}
 		if err != nil && goesOn != nil {
-			e = s.giveBack(ctx, e.Item, nil, e.Holder)
+			e = s.giveBack(ctx, e.Item, nil, nil, e.Holder)
 		}
 	}
 	s.tell(e)

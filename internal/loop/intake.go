@@ -89,7 +89,8 @@ func (s *step) arrive(ctx context.Context, a arrival) {
 	case !s.known[[2]string{r.WorkType, r.Scope}]:
 		s.fault(StatusFailed, r.fault(fmt.Errorf("scope %q of %s is not in this host's configuration", short(r.Scope), r.WorkType)))
 	case s.seen[r.Item]:
-		s.end(ctx, End{Item: r.item(), Outcome: lease.Lost, Err: fmt.Errorf("this step was given the document twice: %w", lease.ErrLost)})
+		err := fmt.Errorf("this step was given the document twice: %w", lease.ErrLost)
+		s.end(ctx, End{Item: r.item(), Outcome: lease.Lost, Err: err})
 	default:
 		if s.connect(ctx, r) {
 			s.seen[r.Item] = true
@@ -112,7 +113,7 @@ func (s *step) pass(ctx context.Context, r received) {
 	if err := s.out.write(r.raw, &r.Holder); err != nil {
 		s.fault(StatusFailed, err)
 		if s.connect(ctx, r) {
-			s.tell(s.giveBack(ctx, r.item(), nil, r.Holder))
+			s.tell(s.giveBack(ctx, r.item(), nil, nil, r.Holder))
 		}
 	}
 }

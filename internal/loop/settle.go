@@ -17,18 +17,23 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// giveBack hands an item to the next beat. Of the holders at most one fits.
-func (s *step) giveBack(ctx context.Context, item lease.Item, unfired []string, holders ...lease.Holder) End {
+// giveBack hands an item to the next beat; why is nil where that is nothing bad. Of the
+// holders at most one fits.
+func (s *step) giveBack(ctx context.Context, item lease.Item, why error, unfired []string, holders ...lease.Holder) End {
 	ctx, cancel := cleanup(ctx)
 	defer cancel()
 	ended, err := persist(ctx, func() ([]lease.Ended, error) { return s.db.GiveBack(ctx, holders, unfired) })
-	switch {
-	case err != nil:
-		return End{Item: item, Outcome: lease.Lost, Err: fmt.Errorf("give back item %d: %w", item.Item, err)}
-	case len(ended) == 0:
-		return End{Item: item, Outcome: lease.Lost, Err: lease.ErrLost}
+	if err == nil && len(ended) == 0 {
+		err = lease.ErrLost
 	}
-	return End{Item: item, Outcome: ended[0].Outcome, Again: ended[0].Again}
+	if err != nil {
+		err = fmt.Errorf("give back item %d: %w", item.Item, err)
+		if why != nil {
+			err = fmt.Errorf("%w; then %w", why, err)
+		}
+		return End{Item: item, Outcome: lease.Lost, Err: err}
+	}
+	return End{Item: item, Outcome: ended[0].Outcome, Again: ended[0].Again, Err: why}
 }
 
 // settle tells the ledger how work ended, as long as the lease can be trusted and a
