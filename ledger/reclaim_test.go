@@ -8,6 +8,7 @@ import (
 
 	"github.com/heyaira/heyaira-loop/lease"
 	"github.com/heyaira/heyaira-loop/lease/leasetest"
+	"github.com/heyaira/heyaira-loop/ledger"
 )
 
 func TestCrashIsChargedOnlyToWorkThatHadBegun(t *testing.T) {
@@ -211,5 +212,17 @@ func TestWhatAWrongClockPutFarAheadIsPulledBack(t *testing.T) {
 		near("wait of a tried batch", l.Row(t, tried[1]).RunAt, now, time.Hour)
 		near("wait of work from the future", l.Row(t, born).RunAt, now, 2*time.Hour)
 		near("window", l.Row(t, window).RunAt, now, year)
+	}
+}
+
+func TestCoverFromTheFutureHoldsWorkBackNoLongerThanItsInterval(t *testing.T) {
+	t.Parallel()
+	l, db, _ := backup(t, policy{})
+	complete(t, db, finish(t, db, start(t, db, claimOne(t, db, backups, "app")), l.captured(t, "m1")), `{}`)
+	l.sql(t, `UPDATE heyaira_loop.coverage SET covered_at = clock_timestamp() + '1 year'`)
+	l.sql(t, `UPDATE heyaira_loop.scope SET min_interval = '1 hour'`)
+	id := want(t, ledger.Created, observe(t, db, saw("m2")))
+	if wait := l.Row(t, id).RunAt.Sub(l.Now(t)); wait > time.Hour || wait < 59*time.Minute {
+		t.Errorf("work waits %s, want its scope's hour", wait)
 	}
 }

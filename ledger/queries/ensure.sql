@@ -171,7 +171,7 @@ ins AS (
 			ELSE greatest(
 				statement_timestamp(),
 				f.not_before,
-				CASE WHEN f.coalesces AND NOT f.forced AND f.covered_marker IS NOT NULL THEN f.covered_at + f.min_interval END,
+				CASE WHEN f.coalesces AND NOT f.forced AND f.covered_marker IS NOT NULL THEN least(f.covered_at, statement_timestamp()) + f.min_interval END,
 				CASE WHEN f.streak > 0 THEN statement_timestamp() + f.backoff_cap * least(f.streak, 24) END)
 		END,
 		$6::bigint, f.marker, f.payload::json,
