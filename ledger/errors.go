@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 
@@ -40,8 +41,8 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 func (e *UnreachableError) Is(target error) bool { return target == ErrUnreachable }
 
 // explain gives an error of the database its meaning for a person: refused,
-// unreachable, or what it was.
-func explain(ctx context.Context, err error) error {
+// unreachable, or what it was. name is the statement that was under way.
+func explain(ctx context.Context, name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -63,16 +64,17 @@ func explain(ctx context.Context, err error) error {
 		if known := explainState(pg); known != nil {
 			return known
 		}
-		return err
+		return fmt.Errorf("execute statement %s: %w", name, err)
 	}
 	if lostConnection(err) {
 		return &UnreachableError{Reason: "reach ledger: " + dialed(err), Hint: "is the ledger's server up, and does the conninfo name it?", Err: err}
 	}
-	return err
+	return fmt.Errorf("execute statement %s: %w", name, err)
 }
 
-// explainState reads an SQLSTATE; nil where it says nothing of the ledger. The server's message names relations, roles and
-// databases, never a password; its detail can hold values and is left out.
+// explainState reads an SQLSTATE; nil where it says nothing of the ledger. The server's
+// message names relations, roles and databases, never a password; its detail can hold
+// values and is left out.
 func explainState(pg *pgconn.PgError) error {
 	switch pg.Code {
 	case "42P01", "3F000", "42883", "42703": // no such table, schema, function, column
@@ -83,7 +85,7 @@ func explainState(pg *pgconn.PgError) error {
 		return readOnly(pg)
 	case "3D000":
 		return &UnreachableError{Reason: "reach ledger: " + pg.Message, Hint: "make the ledger's database: createdb -T template0 -E UTF8 NAME", Err: pg}
-	case "57014":
+	case "57014", "55P03": // statement or lock timeout
 		return &UnreachableError{Reason: "ledger did not answer in time", Hint: "is the ledger's server overloaded?", Err: pg}
 	}
 	switch pg.Code[:min(2, len(pg.Code))] {

@@ -3,10 +3,12 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 
 	"github.com/heyaira/heyaira-loop/internal/pgtest"
@@ -68,11 +70,10 @@ func TestNewerLedgerIsUsed(t *testing.T) {
 
 func TestCloneOfALedgerIsRefused(t *testing.T) {
 	t.Parallel()
-	server := pgtest.NewServer(t)
-	name := pgtest.Connect(t, server.Ledger(t)).Config().Database
-	server.Exec("postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+name+"'")
-	server.Exec("postgres", "CREATE DATABASE copied TEMPLATE "+name)
-	db := ledger.Open(ledger.Options{Conninfo: server.Conninfo("copied"), Environment: "test", Host: "h1", Log: zerolog.Nop()})
+	server, name := apart(t, pgtest.Ledger(t))
+	pgtest.Exec(t, server+"postgres", "CREATE DATABASE "+name+"_copy TEMPLATE "+name)
+	t.Cleanup(func() { pgtest.Exec(t, server+"postgres", "DROP DATABASE "+name+"_copy (FORCE)") })
+	db := ledger.Open(ledger.Options{Conninfo: server + name + "_copy", Environment: "test", Host: "h1", Log: zerolog.Nop()})
 	t.Cleanup(func() { _ = db.Close(context.Background()) })
 	if _, err := db.Identity(t.Context()); !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "another database oid") {
 		t.Errorf("got %v", err)
@@ -87,16 +88,17 @@ func TestCloneOfALedgerIsRefused(t *testing.T) {
 func TestLedgerIsUnreachable(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	server := pgtest.NewServer(t)
-	server.Exec("postgres", "CREATE ROLE closed")
+	server, name := apart(t, l.conninfo)
+	l.sql(t, "CREATE ROLE closed_"+name)
+	t.Cleanup(func() { pgtest.Exec(t, server+"postgres", "DROP ROLE closed_"+name) })
 	tests := []struct {
 		name, conninfo, reason, hint string
 	}{
 		{"ErrNoServer", "host=" + t.TempDir() + " dbname=ledger password=s3cret", "no such file", "server up"},
 		{"ErrRefusedPort", "host=127.0.0.1 port=1 dbname=ledger password=s3cret sslmode=disable", "connection refused", "server up"},
 		{"ErrNoHost", "postgres://u:s3cret@nowhere.invalid/ledger", "nowhere.invalid", "server up"},
-		{"ErrNoDatabase", server.Conninfo("nothing") + " password=s3cret", `database "nothing" does not exist`, "createdb"},
-		{"ErrRole", "host=" + server.Socket + " user=closed dbname=postgres password=s3cret", "not permitted to log in", "role"},
+		{"ErrNoDatabase", server + "nothing password=s3cret", `database "nothing" does not exist`, "createdb"},
+		{"ErrRole", server + name + " user=closed_" + name + " password=s3cret", "not permitted to log in", "role"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,6 +137,18 @@ func TestLedgerIsUnreachable(t *testing.T) {
 	})
 }
 
+// apart answers the conninfo of the server, up to the name of a database, and the name.
+func apart(t *testing.T, conninfo string) (server, name string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), conninfo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	c := conn.Config()
+	return fmt.Sprintf("host=%s port=%d user=%s dbname=", c.Host, c.Port, c.User), c.Database
+}
+
 // What cannot be read may hold a password anywhere.
 func TestBadConninfoShowsNoPassword(t *testing.T) {
 	t.Parallel()
@@ -165,15 +179,17 @@ func TestBadConninfoShowsNoPassword(t *testing.T) {
 // everybody may.
 func TestPlainRoleIsEnough(t *testing.T) {
 	t.Parallel()
-	server := pgtest.NewServer(t)
-	conninfo := server.Ledger(t)
-	pgtest.Exec(t, conninfo, `
+	conninfo := pgtest.Ledger(t)
+	_, name := apart(t, conninfo)
+	worker := "worker_" + name
+	pgtest.Exec(t, conninfo, strings.ReplaceAll(`
 		CREATE ROLE worker LOGIN;
 		GRANT USAGE ON SCHEMA heyaira_loop TO worker;
 		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA heyaira_loop TO worker;
 		REVOKE UPDATE, DELETE ON heyaira_loop.work_event FROM worker;
-		GRANT USAGE ON ALL SEQUENCES IN SCHEMA heyaira_loop TO worker`)
-	db := ledger.Open(ledger.Options{Conninfo: conninfo + " user=worker", Environment: "test", Host: "h1", Log: zerolog.Nop()})
+		GRANT USAGE ON ALL SEQUENCES IN SCHEMA heyaira_loop TO worker`, "worker", worker))
+	t.Cleanup(func() { pgtest.Exec(t, conninfo, "DROP OWNED BY "+worker+"; DROP ROLE "+worker) })
+	db := ledger.Open(ledger.Options{Conninfo: conninfo + " user=" + worker, Environment: "test", Host: "h1", Log: zerolog.Nop()})
 	t.Cleanup(func() { _ = db.Close(context.Background()) })
 	if err := db.Register(t.Context(), "h1", []ledger.Policy{{WorkType: backups, Coalesces: true}}, []ledger.Scope{{WorkType: backups, Key: "app"}}, "d"); err != nil {
 		t.Fatal(err)
@@ -191,7 +207,7 @@ func TestPlainRoleIsEnough(t *testing.T) {
 	if _, err := db.Status(t.Context(), ledger.StatusQuery{}); err != nil {
 		t.Error(err)
 	}
-	pgtest.Exec(t, conninfo, "REVOKE ALL ON heyaira_loop.scope FROM worker")
+	pgtest.Exec(t, conninfo, "REVOKE ALL ON heyaira_loop.scope FROM "+worker)
 	if _, err := db.Heads(t.Context(), nil); !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "lacks a privilege") {
 		t.Errorf("without a privilege: %v", err)
 	}

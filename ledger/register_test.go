@@ -36,7 +36,7 @@ func TestRegisterPutsPoliciesAndScopesInForce(t *testing.T) {
 			max_claims, backoff_base, backoff_cap, backoff_flat, blocked_wait, revive_after) FROM heyaira_loop.work_type WHERE name = 'backup'`: "t t 00:10:00 4 1 60 1000 6 2 70 00:00:01 00:01:00 t 00:02:00 24:00:00",
 		`SELECT concat_ws(' ', coalesces, goes_first, lease_ttl, max_running, max_failures, max_crashes, max_claims, backoff_base, backoff_cap, backoff_flat, blocked_wait, revive_after)
 			FROM heyaira_loop.work_type WHERE name = 'batch'`: "f f 00:01:00 5 3 50 00:00:05 01:00:00 f 00:15:00",
-		`SELECT concat_ws(' ', generation, lease_ttl, max_failures, max_running, min_interval, rpo, watched) FROM heyaira_loop.scope WHERE scope_key = 'app'`: "1099511627777 00:05:00 9 1 01:00:00 24:00:00 f",
+		`SELECT concat_ws(' ', generation, lease_ttl, max_failures, max_running, min_interval, rpo, watched) FROM heyaira_loop.scope WHERE scope_key = 'app'`:  "1099511627777 00:05:00 9 1 01:00:00 24:00:00 f",
 		`SELECT concat_ws(' ', generation, lease_ttl, max_failures, max_running, min_interval, rpo, watched) FROM heyaira_loop.scope WHERE scope_key = 'bare'`: "1099511627777 00:00:00 t",
 	} {
 		if got := ask[string](t, l, what); got != wanted {

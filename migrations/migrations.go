@@ -55,6 +55,13 @@ func Apply(ctx context.Context, conn *pgx.Conn, environment string) (from, to in
 	}
 	if err != nil {
 		abandon(ctx, conn)
+		if denied(err) {
+			err = &RefusedError{
+				Reason: "role may not migrate this ledger",
+				Hint:   "run heyaira-loop migrate as the role that owns the schema heyaira_loop",
+				Err:    err,
+			}
+		}
 		return 0, 0, fmt.Errorf("migrate ledger: %w", err)
 	}
 	return from, to, nil

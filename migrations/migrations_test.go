@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -197,9 +198,12 @@ func TestApplyRefuses(t *testing.T) {
 			return conn
 		}, "restored, cloned or moved"},
 		"ErrEncoding": {func(t *testing.T) *pgx.Conn {
-			server := pgtest.NewServer(t)
-			server.Exec("postgres", "CREATE DATABASE ascii TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
-			return pgtest.Connect(t, server.Conninfo("ascii"))
+			config := pgtest.Connect(t, pgtest.Database(t)).Config()
+			name := config.Database + "_ascii"
+			server := fmt.Sprintf("host=%s port=%d user=%s dbname=", config.Host, config.Port, config.User)
+			pgtest.Exec(t, server+"postgres", "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
+			t.Cleanup(func() { pgtest.Exec(t, server+"postgres", "DROP DATABASE "+name+" (FORCE)") })
+			return pgtest.Connect(t, server+name)
 		}, "encoding SQL_ASCII"},
 		"ErrReadOnly": {func(t *testing.T) *pgx.Conn {
 			return pgtest.Connect(t, pgtest.Database(t)+" default_transaction_read_only=on")
@@ -209,6 +213,11 @@ func TestApplyRefuses(t *testing.T) {
 			exec(t, conn, "SET ROLE pg_monitor")
 			return conn
 		}, "may not make a schema"},
+		"ErrOwner": {func(t *testing.T) *pgx.Conn {
+			conn := migrated(t)
+			exec(t, conn, "SET ROLE pg_monitor")
+			return conn
+		}, "may not migrate"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
