@@ -4,10 +4,12 @@
 // Every statement is a file in queries/, sent under its name in one round trip, in
 // exec mode and without any state of the session, so it holds through a pooler. A
 // change of state is one conditional statement that also writes its receipt; the
-// database's clock decides. Only claim is two statements, in one round trip and one
-// transaction.
+// database's clock decides. Where several are needed (claim locks before it counts)
+// they go in one round trip and one transaction.
 //
 // A DB has one connection, made when the first statement needs it. A statement is
 // sent again after the connection broke only where nothing of it was sent, or where
-// sending it twice changes nothing.
+// sending it twice changes nothing: every statement that asks for a holder finds what
+// it did before. One that the server undid for the sake of another (a deadlock) is
+// sent again too.
 package ledger
