@@ -9,7 +9,7 @@
 //
 // A DB has one connection, made when the first statement needs it. A statement is
 // sent again after the connection broke only where nothing of it was sent, or where
-// sending it twice changes nothing: every statement that asks for a holder finds what
-// it did before. One that the server undid for the sake of another (a deadlock) is
+// sending it twice changes nothing, which holds for every statement that asks for a
+// holder. One that the server undid for the sake of another (a deadlock) is
 // sent again too.
 package ledger
