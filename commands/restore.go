@@ -18,9 +18,9 @@ func restoreCommand(env *Env) *cli.Command {
 	return &cli.Command{
 		Name:  "restore",
 		Usage: "get a backup back, from its store and the key alone",
-		Description: "restore --scope S --list                              what there is\n" +
-			"restore --scope S --to CONNINFO --identity FILE        into a new, empty database\n" +
-			"restore --from FOLDER --scope S --output FILE …        without configuration and ledger",
+		Description: "restore --scope S --list                           what there is\n" +
+			"restore --scope S --to CONNINFO --identity FILE    into a new, empty database\n" +
+			"restore --from FOLDER --output FILE …              without configuration and ledger",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "scope", Destination: &f.scope, Usage: "the backup of this `SCOPE`"},
 			&cli.StringFlag{Name: "backup", Destination: &f.backup, Usage: "this backup `ID`; default the newest verified one"},
