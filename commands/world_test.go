@@ -67,7 +67,7 @@ backups:
     min_interval: 0s
 `)
 	ts.Setenv("HEYAIRA_CONFIG", filepath.Join(w.folder, "config.yaml"))
-	ts.Setenv("RECIPIENT", recipient)
+	ts.Setenv("LEDGER", w.services["ledger"])
 }
 
 func (w *world) write(ts *testscript.TestScript, name, text string) {

@@ -36,7 +36,7 @@ func (r *reader) backup(name string, v value) error {
 
 func (r *reader) backupFields(b *Backup) []field {
 	return []field{
-		{key: "service", required: true, read: service(&b.Service)},
+		{key: "service", required: true, read: r.protected(&b.Service)},
 		{key: "store", required: true, read: r.storeName(&b.Store)},
 		{key: "recipients", required: true, read: recipients(&b.Recipients)},
 		{key: "rpo", read: duration(&b.RPO, time.Minute, longTime)},
@@ -49,6 +49,13 @@ func (r *reader) backupFields(b *Backup) []field {
 		{key: "pg_bin", read: r.file(&b.PgBin)},
 		{key: "verify", read: oneOf(&b.Verify, "size", "hash")},
 		{key: "hosts", read: hosts(&b.Hosts)},
+	}
+}
+
+func (r *reader) protected(into *string) func(value) error {
+	return func(v value) error {
+		r.services = append(r.services, v)
+		return service(into)(v)
 	}
 }
 

@@ -23,9 +23,10 @@ func Load(path string) (*Config, error) {
 
 // reader fills a Config and keeps what can only be checked at the end.
 type reader struct {
-	config *Config
-	names  map[string]string // name → section
-	stores []value           // where stores are named; they may follow later in the file
+	config   *Config
+	names    map[string]string // name → section
+	stores   []value           // where stores are named; they may follow later in the file
+	services []value           // where backups name their databases; so may the ledger
 }
 
 func parse(path string, text []byte) (*Config, error) {
@@ -129,8 +130,13 @@ func (r *reader) named(section string, read func(name string, v value) error) fu
 	}
 }
 
-// references checks the names that point elsewhere in the file.
+// references checks what depends on another part of the file.
 func (r *reader) references() error {
+	for _, v := range r.services {
+		if name, err := v.text(); err == nil && name == r.config.Ledger.Service {
+			return v.refuse("this is the ledger's own database", "a database that is lost must not take its ledger along: keep the ledger elsewhere")
+		}
+	}
 	for _, v := range r.stores {
 		name, err := v.text()
 		if err != nil {

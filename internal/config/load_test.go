@@ -147,6 +147,7 @@ func TestRefusals(t *testing.T) {
 		"compression":              {minimal + "    compression: 20\n", ":13:18: backups.app.compression: want a whole number from 1 to 19", ""},
 		"verify":                   {minimal + "    verify: hsh\n", ":13:13: backups.app.verify: want size or hash", "did you mean hash?"},
 		"store type":               {swap("type: dir", "type: s3"), ":6:11: stores.local.type: want dir", ""},
+		"the ledger is protected":  {swap("service: app", "service: ledger"), ":10:14: backups.app.service: this is the ledger's own database", "elsewhere"},
 		"unknown store":            {swap("store: local", "store: lokal"), ":11:12: backups.app.store: unknown store lokal", "did you mean local?"},
 		"unknown work type":        {minimal + "types:\n  heyaira-bakup:\n    max_running: 1\n", ":14:3: types: unknown key heyaira-bakup", "did you mean heyaira-backup?"},
 		"type's cap":               {minimal + "types:\n  heyaira-backup:\n    max_running: 0\n", ":15:18: types.heyaira-backup.max_running: want a whole number from 1 to 10000", ""},
