@@ -14,12 +14,15 @@ import (
 // changes nothing, where the scope is covered by the same or a later generation, has
 // a live lease, or is not registered.
 func (db *DB) CoverManifest(ctx context.Context, cover Cover) (bool, error) {
-	evidence := cover.Evidence
-	if len(evidence) == 0 {
-		evidence = json.RawMessage("{}")
+	evidence, err := storable(cover.Evidence)
+	if err == nil {
+		err = checkText("marker", cover.Marker, maxMarker)
+	}
+	if err != nil {
+		return false, fmt.Errorf("cover %s %s: %w", cover.WorkType, cover.Scope, err)
 	}
 	return db.happened(ctx, "cover_manifest", cover.WorkType, cover.Scope, int64(cover.Generation), cover.Marker,
-		cover.TakenAt, int64(cover.Fence), string(evidence), db.options.Host)
+		cover.TakenAt, int64(cover.Fence), evidence, db.options.Host)
 }
 
 // Uncover says that what generation covered is gone or was refuted. It answers false,

@@ -45,6 +45,11 @@ func TestManifestCoversWhatTheLedgerLost(t *testing.T) {
 	unknown := manifest(43, "x")
 	unknown.Scope = "unheard of"
 	covers(false, unknown)
+	for _, bad := range []ledger.Cover{{Evidence: json.RawMessage("{")}, {Marker: strings.Repeat("m", 64<<10+1)}} {
+		if _, err := db.CoverManifest(t.Context(), bad); err == nil {
+			t.Errorf("covered by %.40v", bad)
+		}
+	}
 
 	events, err := db.Events(t.Context(), 0)
 	if err != nil || len(events) != 1 || events[0].Kind != "covered" || events[0].Owner != "h1" || events[0].Fence != c.Fence {

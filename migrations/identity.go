@@ -98,7 +98,7 @@ func Identify(ctx context.Context, conn *pgx.Conn, environment string) error {
 	if tag.RowsAffected() == 0 {
 		return &RefusedError{Reason: "this ledger has history"}
 	}
-	return execute(ctx, conn, "settings")
+	return set(ctx, conn)
 }
 
 func run(ctx context.Context, conn *pgx.Conn, name string, args ...any) error {

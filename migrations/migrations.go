@@ -105,7 +105,7 @@ func apply(ctx context.Context, conn *pgx.Conn, environment string) (from, to in
 	if err := identify(ctx, conn, environment); err != nil {
 		return 0, 0, err
 	}
-	if err := execute(ctx, conn, "settings"); err != nil {
+	if err := set(ctx, conn); err != nil {
 		return 0, 0, err
 	}
 	return int(at), int(head), nil

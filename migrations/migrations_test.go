@@ -88,6 +88,32 @@ func TestApplyBringsAnEmptyDatabaseToHead(t *testing.T) {
 	}
 }
 
+// The settings are the database owner's to make; whoever else migrates learns what to ask for.
+func TestRoleThatDoesNotOwnTheDatabaseMigrates(t *testing.T) {
+	t.Parallel()
+	conninfo := pgtest.Database(t)
+	conn := pgtest.Connect(t, conninfo)
+	role := "migrator_" + conn.Config().Database
+	exec(t, conn, "CREATE ROLE "+role)
+	t.Cleanup(func() { pgtest.Exec(t, conninfo, "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role) })
+	exec(t, conn, "GRANT CREATE ON DATABASE "+conn.Config().Database+" TO "+role)
+	other := pgtest.Connect(t, conninfo)
+	exec(t, other, "SET SESSION AUTHORIZATION "+role)
+	if _, to, err := migrations.Apply(t.Context(), other, "test"); err != nil || to != migrations.Head() {
+		t.Fatalf("apply: to %d, %v", to, err)
+	}
+	lacking, err := migrations.Lacking(t.Context(), other)
+	if err != nil || len(lacking) != 5 {
+		t.Fatalf("lacking: %v, %v", lacking, err)
+	}
+	for _, statement := range lacking {
+		exec(t, conn, statement)
+	}
+	if lacking, err = migrations.Lacking(t.Context(), other); err != nil || len(lacking) != 0 {
+		t.Errorf("lacking afterwards: %v, %v", lacking, err)
+	}
+}
+
 func TestApplyTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	conn := pgtest.Connect(t, pgtest.Database(t))
