@@ -29,7 +29,7 @@ func newSteps(t *testing.T) *steps {
 	// Commits of other tests would be changes: a server of its own.
 	b.database = pgtest.NewServer(t).Database(t)
 	b.config.Service = service(t, b.database)
-	b.config.MinInterval = 0
+	b.config.MinInterval, b.config.PgBin = 0, "" // it has to be found
 	b.consumer.options.Backups[benchScope] = b.config
 	b.consumer.options.Types.MaxRunningPerHost = 1
 	return &steps{bench: b, conninfo: b.levers.Config().ConnString()}
