@@ -42,10 +42,10 @@ func TestItemWaitsForWhatHoldsItBack(t *testing.T) {
 			badEnds(t, l, db)
 		}, func(o *ledger.Observation) { o.Now, o.NotBefore = true, time.Now().Add(time.Hour) }, 0},
 	}
+	l, db := backupLab(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			l, db := backupLab(t)
+			l.anew(t)
 			if test.prepare != nil {
 				test.prepare(t, l, db)
 			}

@@ -152,10 +152,10 @@ func TestEnsureAnswersEveryWordOfCoalescingWork(t *testing.T) {
 			return observe(t, db, now(saw("a")))
 		}},
 	}
+	l, db := backupLab(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			l, db := backupLab(t)
+			l.anew(t)
 			item := want(t, test.word, test.got(t, l, db))
 			if made := ask[int](t, l, "SELECT count(*) FROM heyaira_loop.work_item"); made != test.made {
 				t.Errorf("%d items, want %d", made, test.made)

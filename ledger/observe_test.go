@@ -96,6 +96,18 @@ func work(t testing.TB, db *ledger.DB, marker string) {
 func backupLab(t testing.TB) (*lab, *ledger.DB) {
 	t.Helper()
 	l := newLab(t)
-	l.allow(t, backups, policy{Policy: leasetest.Policy{Coalesces: true, BackoffCap: time.Hour}}, "app")
+	l.backups(t)
 	return l, l.open(t)
+}
+
+func (l *lab) backups(t testing.TB) {
+	t.Helper()
+	l.allow(t, backups, policy{Policy: leasetest.Policy{Coalesces: true, BackoffCap: time.Hour}}, "app")
+}
+
+// anew makes of a used ledger one that backupLab has just made.
+func (l *lab) anew(t testing.TB) {
+	t.Helper()
+	l.exec(t, "reset")
+	l.backups(t)
 }

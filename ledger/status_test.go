@@ -135,10 +135,10 @@ func TestStatusSaysTheWorstAndHidesNothing(t *testing.T) {
 			l.exec(t, "pause_scope", backups, "app", -time.Second)
 		}, ledger.Idle, "", "", ""},
 	}
+	l, db := backupLab(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			l, db := backupLab(t)
+			l.anew(t)
 			if test.prepare != nil {
 				test.prepare(t, l, db)
 			}
