@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/heyaira/heyaira-loop/internal/config"
 	"github.com/heyaira/heyaira-loop/ledger"
 )
 
@@ -19,14 +20,19 @@ type fact struct {
 	Detail   string `json:"detail"`
 }
 
-// judge prints a line for each fact that is wrong, and ends with status 3 where there
-// is one. It judges facts and not the state's word, which shows the worst one only.
-func judge(env *Env, report ledger.Report, unseen []ledger.Scope) error {
+// judge prints a line for each fact that is wrong with a scope of the configuration, and
+// ends with status 3 where there is one. It judges facts and not the state's word, which shows the worst one only.
+func judge(env *Env, conf *config.Config, report ledger.Report, unseen []ledger.Scope) error {
 	if report.Refused != nil {
 		return report.Refused
 	}
 	var wrong []fact
+	judged := len(unseen)
 	for _, s := range report.Scopes {
+		if retired(conf, s) {
+			continue
+		}
+		judged++
 		wrong = append(wrong, wrongWith(s, report.Now)...)
 	}
 	for _, s := range unseen {
@@ -47,7 +53,7 @@ func judge(env *Env, report ledger.Report, unseen []ledger.Scope) error {
 	case len(wrong) > 0:
 		return told(statusUnhealthy)
 	case terminal(env.Out) && !env.json:
-		return env.say("healthy: %d scopes", len(report.Scopes))
+		return env.say("healthy: %s", plural(judged, "scope"))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/heyaira/heyaira-loop/internal/config"
 	"github.com/heyaira/heyaira-loop/internal/loop"
 	"github.com/heyaira/heyaira-loop/internal/store"
+	"github.com/heyaira/heyaira-loop/ledger"
 )
 
 // consumers is the one list of what rides on the loop.
@@ -29,6 +30,13 @@ func consumers(env *Env) ([]loop.Consumer, error) {
 			Store:       stores(c),
 		}),
 	}, nil
+}
+
+// retired tells that a scope stands in the ledger and no longer in the configuration,
+// not for another host either: nobody looks at it, and nobody has to.
+func retired(c *config.Config, s ledger.ScopeStatus) bool {
+	_, stands := c.Backups[s.Scope]
+	return s.WorkType == backup.WorkType && !stands
 }
 
 // stores opens a store by the name it has in the configuration.

@@ -37,6 +37,13 @@ func migrateCommand(env *Env) *cli.Command {
 			if err != nil {
 				return err
 			}
+			lacking, err := migrations.Lacking(c.Context, conn)
+			if err != nil {
+				return err
+			}
+			for _, statement := range lacking {
+				env.Log.Warn().Str("statement", statement).Msg("the database's owner has to run this")
+			}
 			if env.json {
 				return env.printJSON(map[string]int{"from": from, "to": to})
 			}

@@ -85,9 +85,9 @@ func show(c *cli.Context, env *Env, q ledger.StatusQuery, items, events, check b
 		return misuse("heyaira-loop status shows all of them", "no such scope, neither in the ledger nor in the configuration")
 	}
 	if check {
-		return judge(env, report, unseen)
+		return judge(env, conf, report, unseen)
 	}
-	return printStatus(env, report, unseen)
+	return printStatus(env, conf, report, unseen)
 }
 
 func count(flags ...bool) int {

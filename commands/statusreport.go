@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heyaira/heyaira-loop/internal/config"
 	"github.com/heyaira/heyaira-loop/internal/loop"
 	"github.com/heyaira/heyaira-loop/ledger"
 )
@@ -30,14 +31,14 @@ func unregistered(riders []loop.Consumer, q ledger.StatusQuery, report ledger.Re
 	return unseen
 }
 
-func printStatus(env *Env, report ledger.Report, unseen []ledger.Scope) error {
+func printStatus(env *Env, conf *config.Config, report ledger.Report, unseen []ledger.Scope) error {
 	if report.Refused != nil {
 		env.tell(report.Refused, loop.StatusRefused)
 	}
 	if env.json {
 		return printStatusJSON(env, report, unseen)
 	}
-	if err := printScopes(env, report, unseen); err != nil {
+	if err := printScopes(env, conf, report, unseen); err != nil {
 		return err
 	}
 	for _, note := range notes(report) {
@@ -48,7 +49,7 @@ func printStatus(env *Env, report ledger.Report, unseen []ledger.Scope) error {
 	return nil
 }
 
-func printScopes(env *Env, report ledger.Report, unseen []ledger.Scope) error {
+func printScopes(env *Env, conf *config.Config, report ledger.Report, unseen []ledger.Scope) error {
 	if len(report.Scopes)+len(unseen) == 0 {
 		return env.say("no scope: the ledger knows none, and the configuration has none")
 	}
@@ -56,9 +57,13 @@ func printScopes(env *Env, report ledger.Report, unseen []ledger.Scope) error {
 	var rows [][]string
 	for _, s := range report.Scopes {
 		types[s.WorkType] = true
+		note := noteText(s, report.Now)
+		if retired(conf, s) {
+			note = "not in the configuration any more"
+		}
 		rows = append(rows, []string{
 			s.WorkType, s.Scope, string(s.State), activityText(s, report.Now),
-			ago(s.TakenAt, report.Now), ago(s.UncoveredSince, report.Now), noteText(s, report.Now),
+			ago(s.TakenAt, report.Now), ago(s.UncoveredSince, report.Now), note,
 		})
 	}
 	for _, s := range unseen {
@@ -158,4 +163,12 @@ func ago(at, now time.Time) string {
 		return ""
 	}
 	return span(max(0, now.Sub(at))) + " ago"
+}
+
+// plural counts things in words.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
