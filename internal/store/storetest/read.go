@@ -32,7 +32,11 @@ func cutObjectIsAReadError(t *testing.T, s Subject) {
 	if s.Cut == nil {
 		t.Skip("nobody can cut an object of this store")
 	}
-	put(t, s.Store, key, make([]byte, 100_000))
+	// Larger than what lies between a store and its reader: none of it was read yet.
+	w := create(t, s.Store, t.Context(), key, make([]byte, 16<<20))
+	if _, err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	r, err := s.Store.Open(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
