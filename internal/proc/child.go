@@ -42,6 +42,7 @@ func start(ctx context.Context, c Command) (*child, error) {
 		return nil, fmt.Errorf("start %s: %w", c.name(), err)
 	}
 	defer theirs.Close()
+	widen(ours)
 	k := &child{
 		name: c.name(), grace: c.grace(), stdout: ours, tail: newTail(c.Env),
 		gone: make(chan struct{}), done: make(chan struct{}),
@@ -67,6 +68,20 @@ func start(ctx context.Context, c Command) (*child, error) {
 		return nil, err
 	}
 	return k, nil
+}
+
+// pipeSize is how far a child may run ahead of its reader, in bytes: what Linux
+// allows without privileges.
+const pipeSize = 1 << 20
+
+// widen makes room in a pipe. A child that writes in small pieces, like pg_dump,
+// then waits and is woken less often. Where it is not granted all is well, but slower.
+func widen(pipe *os.File) {
+	conn, err := pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
 }
 
 // attend starts the child and stays until it is reaped. It holds one thread all the
