@@ -63,6 +63,14 @@ func (l *lab) exec(t testing.TB, name string, args ...any) {
 	}
 }
 
+// waiting tells whether a statement in this ledger waits for a lock.
+func (l *lab) waiting(t testing.TB) bool {
+	t.Helper()
+	var n int
+	l.row(t, "waiting", nil, &n)
+	return n > 0
+}
+
 func lever(t testing.TB, name string) string {
 	t.Helper()
 	sql, err := levers.ReadFile("testdata/" + name + ".sql")

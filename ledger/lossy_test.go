@@ -213,7 +213,7 @@ func TestDeadlockIsTriedAgain(t *testing.T) {
 		}
 		renewed <- items
 	}()
-	for ask[int](t, l, `SELECT count(*) FROM pg_locks WHERE NOT granted`) == 0 {
+	for !l.waiting(t) {
 		if t.Context().Err() != nil {
 			t.Fatal("the statement never waited")
 		}

@@ -195,7 +195,7 @@ func TestReceiptsOfALongLifeAreRecomputedOutside(t *testing.T) {
 	var missing []string
 	for n := range 4000 {
 		f.step()
-		if n < 500 || n%100 != 0 {
+		if n < 250 || n%50 != 0 {
 			continue
 		}
 		var happened []string
