@@ -23,9 +23,10 @@ func (db *DB) Heads(ctx context.Context, pairs []Pair) (Survey, error) {
 	var w whose
 	survey := Survey{Heads: make([]Head, 0, len(pairs))}
 	err := db.send(ctx, repeatable, w.statement(db.options), statement{
-		name: "heads",
-		args: []any{workTypes, scopes},
-		scan: survey.scan,
+		name:  "heads",
+		args:  []any{workTypes, scopes},
+		fresh: func() { survey.Heads = survey.Heads[:0] },
+		scan:  survey.scan,
 	})
 	if err != nil {
 		return Survey{}, err
