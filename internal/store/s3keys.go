@@ -121,17 +121,24 @@ func (k *keyring) IsExpired() bool {
 	return k.stale
 }
 
-// renew looks whether there are other credentials than those in use, which have
-// expired: whoever hands them out may have written new ones.
-func (k *keyring) renew() bool {
+// current answers the credentials that a request is about to be signed with.
+func (k *keyring) current() Keys {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.inUse
+}
+
+// renew looks whether there are other credentials than those a request was signed
+// with, which have expired: whoever hands them out may have written new ones.
+func (k *keyring) renew(expired Keys) bool {
 	keys, err := k.source()
-	if err != nil {
+	if err != nil || keys == expired {
 		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.stale = keys != k.inUse
-	return k.stale
+	k.stale = k.stale || keys != k.inUse
+	return true
 }
 
 // hide takes the credentials in use out of a text that came from outside.

@@ -21,6 +21,7 @@ func (s *S3) List(ctx context.Context, prefix, after string) iter.Seq2[Info, err
 		last := after
 		t := attempts{patience: s.short}
 		for {
+			keys := s.keys.current()
 			done, err := s.listFrom(ctx, prefix, &last, &t, yield)
 			if done {
 				return
@@ -34,7 +35,7 @@ func (s *S3) List(ctx context.Context, prefix, after string) iter.Seq2[Info, err
 				s.there.Store(true)
 				return
 			}
-			if isExpired(err) && s.keys.renew() {
+			if isExpired(err) && s.keys.renew(keys) {
 				continue
 			}
 			if !t.again(ctx, err) {

@@ -47,8 +47,8 @@ func (s *S3) putOnce(ctx context.Context, name string, body []byte) error {
 	switch {
 	case err == nil:
 		return nil
-	case !unsure && isPrecondition(err):
-		return ErrExists
+	case !unsure && (isPrecondition(err) || isRetained(replyOf(err))):
+		return ErrExists // what a lock keeps from being replaced stands there
 	case !unsure || ctx.Err() != nil:
 		return err
 	}

@@ -76,11 +76,12 @@ func (s *S3) try(ctx context.Context, p patience, send func() error) error {
 	t := attempts{patience: p}
 	renewed := false
 	for {
+		keys := s.keys.current()
 		err := send()
 		if err == nil {
 			return nil
 		}
-		if isExpired(err) && !renewed && s.keys.renew() {
+		if isExpired(err) && !renewed && s.keys.renew(keys) {
 			renewed = true
 			continue
 		}
@@ -110,7 +111,8 @@ func retryable(err error) bool {
 	case "SlowDown", "SlowDownRead", "SlowDownWrite", "Throttling", "ThrottlingException", "RequestThrottled",
 		"RequestLimitExceeded", "TooManyRequests", "BandwidthLimitExceeded", "InternalError", "ServiceUnavailable",
 		"RequestTimeout", "OperationAborted", "ConditionalRequestConflict",
-		"IncompleteBody", "ClientDisconnect", "BadDigest": // the last ones: broken on the way
+		"IncompleteBody", "ClientDisconnect", "BadDigest", // broken on the way
+		"ExistingObjectIsDirectory": // versitygw, where the last object of a folder went meanwhile
 		return true
 	case "":
 		return true // no reply, or none that could be read
@@ -127,10 +129,16 @@ func retryable(err error) bool {
 	return reply.StatusCode >= 500
 }
 
-// isRefusal tells whether the store surely did not do what it was asked.
+// isRefusal tells whether the store surely did not do what it was asked. A conflict
+// with another request tells of neither: versitygw has answered one after it had
+// stored the object.
 func isRefusal(err error) bool {
-	status := replyOf(err).StatusCode
-	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != 499 || isNoKeys(err)
+	switch status := replyOf(err).StatusCode; status {
+	case http.StatusRequestTimeout, http.StatusConflict, 499:
+		return false
+	default:
+		return status >= 300 && status < 500 || isNoKeys(err)
+	}
 }
 
 // isUntrusted tells whether the other end could not prove who it is, or speaks no TLS.

@@ -190,7 +190,14 @@ func Stall() Effect {
 
 // Deaf never even reads the request's body.
 func Deaf() Effect {
-	return effect(func(w http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() })
+	return func(s *Server, _ http.Handler) http.Handler {
+		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done(): // only seen where there was no body to read
+			case <-s.ended:
+			}
+		})
+	}
 }
 
 // Lie says that it is done and does nothing.

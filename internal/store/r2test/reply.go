@@ -2,6 +2,7 @@ package r2test
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"net"
 	"net/http"
@@ -41,32 +42,65 @@ func (s *Server) through(r *http.Request) *reply {
 	return answer
 }
 
-// piece is how much of a download is sent at a time.
-const piece = 64 << 10
-
-// send sends a reply, a download piece by piece, so that Cut can break it off.
+// send sends a reply.
 func (s *Server) send(w http.ResponseWriter, r asked, answer *reply) {
 	maps.Copy(w.Header(), answer.header)
 	if r.op != "HeadObject" {
 		w.Header().Set("Content-Length", strconv.Itoa(answer.body.Len()))
 	}
 	w.WriteHeader(answer.status)
-	for answer.body.Len() > 0 {
-		if r.op == "GetObject" && s.wasCut(r.key) {
-			hangUp(w)
-			return
+	_, _ = answer.body.WriteTo(w)
+}
+
+// piece is how much of a download is sent at a time.
+const piece = 64 << 10
+
+// downloadWriter sends an object piece by piece, so that Cut can break it off.
+type downloadWriter struct {
+	http.ResponseWriter
+	s     *Server
+	key   string
+	begun bool
+}
+
+// WriteHeader puts the object's tag in the place of gofakes3's.
+func (w *downloadWriter) WriteHeader(status int) {
+	w.begun = true
+	w.s.mu.Lock()
+	if tag := w.s.etags[w.key]; tag != "" && status < 300 {
+		w.Header().Set("ETag", tag)
+	}
+	w.s.mu.Unlock()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends what there is until the object is cut.
+func (w *downloadWriter) Write(p []byte) (int, error) {
+	if !w.begun {
+		w.WriteHeader(http.StatusOK)
+	}
+	sent := 0
+	for sent < len(p) {
+		if w.s.wasCut(w.key) {
+			hangUp(w.ResponseWriter)
+			return sent, errCut
 		}
-		if _, err := w.Write(answer.body.Next(piece)); err != nil {
-			return
+		n, err := w.ResponseWriter.Write(p[sent:min(sent+piece, len(p))])
+		sent += n
+		if err != nil {
+			return sent, err
 		}
 	}
+	return sent, nil
 }
+
+var errCut = errors.New("the object was cut meanwhile")
 
 // wasCut tells whether an object was cut under a download, once.
 func (s *Server) wasCut(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, was := s.cut[key]
+	was := s.cut[key]
 	delete(s.cut, key)
 	return was
 }

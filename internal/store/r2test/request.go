@@ -18,7 +18,7 @@ type Request struct {
 	Trailer          http.Header
 	TransferEncoding []string
 	ContentLength    int64
-	Body             []byte // as it was read; nothing of a sink's
+	Body             []byte // as it was read, its first MiB
 	Status           int    // of the reply; 0 where none was sent
 }
 
@@ -33,6 +33,20 @@ func (s *Server) Requests(op string) []Request {
 		}
 	}
 	return some
+}
+
+// MostAtOnce answers how many requests of an operation were under way at the same time.
+func (s *Server) MostAtOnce(op string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.most[op]
+}
+
+func (s *Server) fly(op string, change int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flying[op] += change
+	s.most[op] = max(s.most[op], s.flying[op])
 }
 
 // operation names a request as S3 does.

@@ -15,7 +15,9 @@ import (
 // answers it by the rules.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := ask(r)
-	sent := &recorder{ReadCloser: r.Body, keep: !s.options.Sink}
+	s.fly(req.op, 1)
+	defer s.fly(req.op, -1)
+	sent := &recorder{ReadCloser: r.Body}
 	r.Body = sent
 	reply := &statusWriter{ResponseWriter: w}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, ask(r)) })
@@ -32,18 +34,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// recorder keeps what is read of a request's body.
+// recordLimit is how much of a request's body is kept.
+const recordLimit = 1 << 20
+
+// recorder keeps the beginning of what is read of a request's body.
 type recorder struct {
 	io.ReadCloser
-	keep bool
 	body bytes.Buffer
 }
 
 func (r *recorder) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	if r.keep {
-		r.body.Write(p[:n])
-	}
+	r.body.Write(p[:min(n, recordLimit-r.body.Len())])
 	return n, err
 }
 
@@ -80,10 +82,13 @@ func (s *Server) refusal(r asked) (status int, code, message string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch authorization := r.Header.Get("Authorization"); {
-	case s.expired:
+	signedWith := func(access string) bool {
+		return strings.Contains(r.Header.Get("Authorization"), "Credential="+access+"/")
+	}
+	switch {
+	case s.expired, slices.ContainsFunc(s.former, signedWith):
 		return http.StatusBadRequest, "ExpiredToken", "The provided token has expired."
-	case !strings.Contains(authorization, "Credential="+s.access+"/"):
+	case !signedWith(s.access):
 		return http.StatusForbidden, "InvalidAccessKeyId", "The access key ID you provided does not exist in our records."
 	case r.Header.Get("X-Amz-Security-Token") != s.session:
 		return http.StatusForbidden, "InvalidToken", "The provided token is malformed or otherwise invalid."
@@ -111,6 +116,10 @@ func (s *Server) refusal(r asked) (status int, code, message string) {
 
 // pass lets gofakes3 answer, and keeps the books.
 func (s *Server) pass(w http.ResponseWriter, r asked) {
+	if r.op == "GetObject" {
+		s.objects.ServeHTTP(&downloadWriter{ResponseWriter: w, s: s, key: r.key}, r.Request)
+		return
+	}
 	reply := s.through(r.Request)
 	s.mu.Lock()
 	ok := reply.status < 300

@@ -30,6 +30,7 @@ const (
 type Options struct {
 	MinPart    int64         // of all parts but the last; 0: 5 MiB
 	WriteEvery time.Duration // between two writes of one key; 0: a second, less than 0: no limit
+	Plain      bool          // HTTP without TLS
 	Sink       bool          // forgets the bytes of objects, and answers their sizes only
 }
 
@@ -42,9 +43,11 @@ type Server struct {
 	server  *httptest.Server
 	backend gofakes3.Backend
 	objects http.Handler
+	ended   chan struct{}
 
 	mu        sync.Mutex
 	access    string
+	former    []string
 	session   string
 	expired   bool
 	lifecycle string
@@ -54,7 +57,9 @@ type Server struct {
 	uploads   map[string]*upload
 	faults    []*armed
 	seen      []Request
-	cut       map[string]int64
+	flying    map[string]int // requests by operation, now
+	most      map[string]int // and at most
+	cut       map[string]bool
 }
 
 // upload is what the server knows of an open upload.
@@ -78,8 +83,11 @@ func New(t testing.TB, o Options) *Server {
 		etags:   map[string]string{},
 		written: map[string]time.Time{},
 		uploads: map[string]*upload{},
-		cut:     map[string]int64{},
+		cut:     map[string]bool{},
+		flying:  map[string]int{},
+		most:    map[string]int{},
 		backend: s3mem.New(),
+		ended:   make(chan struct{}),
 	}
 	if o.Sink {
 		s.backend = newSink(s.backend)
@@ -90,14 +98,21 @@ func New(t testing.TB, o Options) *Server {
 	s.objects = gofakes3.New(s.backend, gofakes3.WithTimeSkewLimit(0)).Server()
 	s.server = httptest.NewUnstartedServer(s)
 	s.server.Config.ErrorLog = quiet()
-	s.server.StartTLS()
+	if o.Plain {
+		s.server.Start()
+	} else {
+		s.server.StartTLS()
+	}
 	t.Cleanup(func() {
+		close(s.ended)
 		s.server.CloseClientConnections()
 		s.server.Close()
 	})
 	s.URL = s.server.URL
-	s.RootCAs = x509.NewCertPool()
-	s.RootCAs.AddCert(s.server.Certificate())
+	if !o.Plain {
+		s.RootCAs = x509.NewCertPool()
+		s.RootCAs.AddCert(s.server.Certificate())
+	}
 	return s
 }
 
@@ -106,10 +121,12 @@ func (s *Server) CertificatePEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})
 }
 
-// Rekey lets the server accept other credentials than so far; session may be empty.
+// Rekey lets the server accept other credentials; session may be empty. Those that it
+// accepted so far have expired.
 func (s *Server) Rekey(access, session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.former = append(s.former, s.access)
 	s.access, s.session, s.expired = access, session, false
 }
 
@@ -187,5 +204,5 @@ func (s *Server) Cut(t testing.TB, key string, size int64) {
 	s.Put(t, key, body[:size])
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cut[key] = size
+	s.cut[key] = true
 }

@@ -95,7 +95,7 @@ func listPagesByAfter(t *testing.T, s Subject) {
 				t.Fatal(err)
 			}
 			paged = append(paged, info.Key)
-			if page++; page == 7 {
+			if page++; page == 97 {
 				break
 			}
 		}
