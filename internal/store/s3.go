@@ -216,7 +216,7 @@ func (s *S3) absent(ctx context.Context, err error) error {
 		return err
 	})
 	switch {
-	case err != nil && replyOf(err).StatusCode != http.StatusForbidden:
+	case err != nil && replyOf(err).status != http.StatusForbidden:
 		return err
 	case err == nil && !exists:
 		return errNoBucket

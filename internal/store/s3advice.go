@@ -29,16 +29,16 @@ func (s *S3) advice(err error) string {
 }
 
 // isBlocking tells whether a reply is about the surroundings.
-func isBlocking(reply minio.ErrorResponse) bool {
+func isBlocking(reply replyError) bool {
 	return (&S3{}).adviceOn(reply) != ""
 }
 
 // adviceOn is the advice on a reply.
-func (s *S3) adviceOn(reply minio.ErrorResponse) string {
-	if isRetained(reply) {
+func (s *S3) adviceOn(reply replyError) string {
+	if reply.retained {
 		return "wait until the bucket's lock rule lets it go, or change the rule"
 	}
-	switch reply.Code {
+	switch reply.code {
 	case "InvalidAccessKeyId", "InvalidClientTokenId", "SignatureDoesNotMatch", "Unauthorized", "MissingAuthenticationToken", "InvalidSecurity":
 		return "check access key and secret: the store does not know them"
 	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken":
@@ -56,7 +56,7 @@ func (s *S3) adviceOn(reply minio.ErrorResponse) string {
 	case "AccountProblem", "NotEntitled", "NotSignedUp", minio.AllAccessDisabled:
 		return "ask the store's provider about the account"
 	}
-	switch status := reply.StatusCode; {
+	switch status := reply.status; {
 	case status == http.StatusUnauthorized:
 		return "check access key and secret: the store does not know them"
 	case status == http.StatusForbidden:

@@ -106,7 +106,7 @@ func (w *s3Writer) complete(ctx context.Context) error {
 	unsure := false
 	err := w.s.try(ctx, w.s.long, func() error {
 		_, err := w.s.core.CompleteMultipartUpload(ctx, w.s.bucket, w.name, w.upload, w.sent, minio.PutObjectOptions{})
-		unsure = unsure || err != nil && !isRefusal(err)
+		unsure = unsure || err != nil && !isRefusal(w.s.told(err))
 		return err
 	})
 	if err == nil || !unsure || ctx.Err() != nil {

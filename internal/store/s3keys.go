@@ -132,11 +132,14 @@ func (k *keyring) current() Keys {
 // with, which have expired: whoever hands them out may have written new ones.
 func (k *keyring) renew(expired Keys) bool {
 	keys, err := k.source()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if expired == (Keys{}) {
+		expired = k.inUse // it was the first request
+	}
 	if err != nil || keys == expired {
 		return false
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.stale = k.stale || keys != k.inUse
 	return true
 }

@@ -16,9 +16,6 @@ func (s *S3) Lifecycle(ctx context.Context) (Lifecycle, error) {
 	var found Lifecycle
 	err := s.try(ctx, s.short, func() error {
 		rules, err := s.core.GetBucketLifecycle(ctx, s.bucket)
-		if replyOf(err).Code == "NoSuchLifecycleConfiguration" {
-			return nil
-		}
 		if err != nil {
 			return err
 		}
@@ -38,7 +35,7 @@ func (s *S3) Lifecycle(ctx context.Context) (Lifecycle, error) {
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && replyOf(err).code != "NoSuchLifecycleConfiguration" {
 		return Lifecycle{}, s.fail(ctx, "read the lifecycle rules of", s.bucket, err)
 	}
 	return found, nil

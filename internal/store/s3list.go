@@ -55,7 +55,7 @@ func (s *S3) listFrom(ctx context.Context, prefix string, last *string, t *attem
 	}
 	for object := range s.core.ListObjectsIter(ctx, s.bucket, options) {
 		if object.Err != nil || ctx.Err() != nil {
-			return false, object.Err
+			return false, s.told(object.Err)
 		}
 		key, ours := strings.CutPrefix(object.Key, s.root)
 		if !ours || !strings.HasPrefix(key, prefix) || key <= *last && *last != "" {

@@ -41,13 +41,13 @@ func (s *S3) putOnce(ctx context.Context, name string, body []byte) error {
 		options := minio.PutObjectOptions{DisableContentSha256: true}
 		options.SetMatchETagExcept("*")
 		_, err := s.core.PutObject(ctx, s.bucket, name, reader, int64(len(body)), digests.md5, digests.sha256, options)
-		unsure = unsure || err != nil && !isRefusal(err)
+		unsure = unsure || err != nil && !isRefusal(s.told(err))
 		return err
 	})
 	switch {
 	case err == nil:
 		return nil
-	case !unsure && (isPrecondition(err) || isRetained(replyOf(err))):
+	case !unsure && (isPrecondition(err) || errors.Is(err, ErrRetained)):
 		return ErrExists // what a lock keeps from being replaced stands there
 	case !unsure || ctx.Err() != nil:
 		return err

@@ -105,10 +105,11 @@ func (r *s3Reader) connect() error {
 		}
 	}
 	body, object, header, err := r.s.core.GetObject(r.ctx, r.s.bucket, r.name, options)
+	err = r.s.told(err)
 	switch {
 	case r.etag != "" && (isPrecondition(err) || isNoKey(err)):
 		return errChanged
-	case replyOf(err).StatusCode == http.StatusRequestedRangeNotSatisfiable:
+	case replyOf(err).status == http.StatusRequestedRangeNotSatisfiable:
 		return errNoRange
 	case err != nil:
 		return err
@@ -171,10 +172,7 @@ func (r *s3Reader) Read(p []byte) (int, error) {
 func (r *s3Reader) drop(err error) {
 	_ = r.body.Close()
 	r.body = nil
-	if err == io.EOF {
-		err = errCutOff
-	}
-	r.lost = err
+	r.lost = r.s.told(err)
 	if r.at-r.settled >= progress {
 		r.tries.moved()
 	}

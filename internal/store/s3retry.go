@@ -9,8 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
-
-	"github.com/minio/minio-go/v7"
 )
 
 // patience says how long a failing request is sent again: after waits that double
@@ -77,7 +75,7 @@ func (s *S3) try(ctx context.Context, p patience, send func() error) error {
 	renewed := false
 	for {
 		keys := s.keys.current()
-		err := send()
+		err := s.told(send())
 		if err == nil {
 			return nil
 		}
@@ -91,13 +89,6 @@ func (s *S3) try(ctx context.Context, p patience, send func() error) error {
 	}
 }
 
-// replyOf answers what the store replied; all zero where there was no reply.
-func replyOf(err error) minio.ErrorResponse {
-	var reply minio.ErrorResponse
-	errors.As(err, &reply)
-	return reply
-}
-
 // retryable tells whether the same request may fare better a little later.
 func retryable(err error) bool {
 	switch {
@@ -107,7 +98,7 @@ func retryable(err error) bool {
 		return false
 	}
 	reply := replyOf(err)
-	switch reply.Code {
+	switch reply.code {
 	case "SlowDown", "SlowDownRead", "SlowDownWrite", "Throttling", "ThrottlingException", "RequestThrottled",
 		"RequestLimitExceeded", "TooManyRequests", "BandwidthLimitExceeded", "InternalError", "ServiceUnavailable",
 		"RequestTimeout", "OperationAborted", "ConditionalRequestConflict",
@@ -120,20 +111,20 @@ func retryable(err error) bool {
 	if isBlocking(reply) {
 		return false
 	}
-	switch reply.StatusCode {
+	switch reply.status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, 499: // the last one: nginx on a client that went
 		return true
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return false
 	}
-	return reply.StatusCode >= 500
+	return reply.status >= 500
 }
 
 // isRefusal tells whether the store surely did not do what it was asked. A conflict
 // with another request tells of neither: versitygw has answered one after it had
 // stored the object.
 func isRefusal(err error) bool {
-	switch status := replyOf(err).StatusCode; status {
+	switch status := replyOf(err).status; status {
 	case http.StatusRequestTimeout, http.StatusConflict, 499:
 		return false
 	default:

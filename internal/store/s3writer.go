@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/minio/minio-go/v7"
@@ -178,7 +177,7 @@ func (w *s3Writer) sendPart(number int, part []byte) error {
 			return err
 		}
 		if taken.ETag == "" {
-			return errors.New("the store took a part and gave no tag for it")
+			return errNoTag
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
