@@ -17,22 +17,6 @@ var (
 	errGone     = errors.New("the store's folder is gone, or another one took its place")
 )
 
-// dirError is an error with advice for who runs the machine.
-type dirError struct {
-	what   string
-	advice string
-	cause  error
-}
-
-// Error is what was done to which key, and the cause.
-func (e *dirError) Error() string { return fmt.Sprintf("%s: %v", e.what, e.cause) }
-
-// Unwrap answers the cause.
-func (e *dirError) Unwrap() error { return e.cause }
-
-// Hint says what to do about it.
-func (e *dirError) Hint() string { return e.advice }
-
 // fail names what failed and gives the error its class.
 func (d *Dir) fail(verb, key string, err error) error {
 	var path *fs.PathError
@@ -49,7 +33,7 @@ func (d *Dir) fail(verb, key string, err error) error {
 	if advice == "" {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return lease.WithClass(lease.Blocked, &dirError{what, advice, err})
+	return lease.WithClass(lease.Blocked, &advised{what, advice, err})
 }
 
 // advice is what can be done about an error that comes from the surroundings; empty

@@ -31,29 +31,13 @@ func isOurs(err error) bool {
 	}, func(ours error) bool { return errors.Is(err, ours) })
 }
 
-// s3Error is an error with advice for who runs the store.
-type s3Error struct {
-	what   string
-	advice string
-	cause  error
-}
-
-// Error is what was done to which key, and the cause.
-func (e *s3Error) Error() string { return fmt.Sprintf("%s: %v", e.what, e.cause) }
-
-// Unwrap answers the cause.
-func (e *s3Error) Unwrap() error { return e.cause }
-
-// Hint says what to do about it.
-func (e *s3Error) Hint() string { return e.advice }
-
 // fail names what failed and gives the error its class.
 func (s *S3) fail(ctx context.Context, verb, key string, err error) error {
 	what := verb + " " + key
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
-	var named *s3Error
+	var named *advised
 	if errors.As(err, &named) {
 		return err
 	}
@@ -61,5 +45,5 @@ func (s *S3) fail(ctx context.Context, verb, key string, err error) error {
 	if advice == "" {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return lease.WithClass(lease.Blocked, &s3Error{what, advice, err})
+	return lease.WithClass(lease.Blocked, &advised{what, advice, err})
 }

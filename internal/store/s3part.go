@@ -33,7 +33,7 @@ func partSizeFor(size int64) int64 {
 // end the same.
 func tooManyParts(key string, part int64) error {
 	size := min((2*part+grain-1)/grain, maxPartSize/grain)
-	return lease.WithClass(lease.Permanent, &s3Error{
+	return lease.WithClass(lease.Permanent, &advised{
 		what:   "write " + key,
 		advice: fmt.Sprintf("set part_size: %dMiB for the store; an upload holds three parts in memory", size),
 		cause:  fmt.Errorf("it is larger than %d parts of %d bytes, and they all have one size", maxParts, part),
