@@ -31,6 +31,7 @@ var arrows = map[string][]string{
 	"lease":                    {},
 	"migrations":               {},
 	"internal/store/storetest": {},
+	"internal/store/r2test":    {},
 }
 
 // only are libraries that one room has to itself.
@@ -41,6 +42,8 @@ var only = map[string]string{
 	"github.com/jackc/tern/v2/migrate":   "migrations",
 	"github.com/goccy/go-yaml":           "internal/config",
 	"github.com/klauspost/compress/zstd": "backup",
+	"github.com/minio/minio-go/v7":       "internal/store",
+	"github.com/johannesboyne/gofakes3":  "internal/store/r2test",
 }
 
 type goPackage struct {
