@@ -69,10 +69,9 @@ func (s *step) open() (func() *ledger.DB, error) {
 
 // end tells how an item ended: a bad end always, a good one on a terminal.
 func (s *step) end(e loop.End) {
-	status := loop.OutcomeStatus(e.Outcome)
 	switch {
-	case e.Err != nil || status != loop.StatusDone:
-		s.env.tell(&endError{s.name, e}, status)
+	case e.Err != nil || e.Status != loop.StatusDone:
+		s.env.tell(&endError{s.name, e}, e.Status)
 	case terminal(s.env.Err):
 		fmt.Fprintf(s.env.Err, "%s %s: %s\n", s.name, oneLine(e.Scope), words(e.Outcome))
 	}

@@ -57,20 +57,31 @@ func (s *step) closeStream(ctx context.Context) {
 
 // tell counts how an item ended and tells the caller.
 func (s *step) tell(e End) {
-	s.note(OutcomeStatus(e.Outcome))
-	switch {
-	case e.Err == nil:
-	case lease.ClassOf(e.Err) == lease.Refuted && s.kind == lease.Verify:
-		s.note(StatusRefuted) // also where the ceiling was reached
-	case errors.Is(e.Err, ledger.ErrUnreachable), errors.Is(e.Err, ledger.ErrRefused):
-		s.note(ErrorStatus(e.Err))
-	}
+	e.Status = s.standsFor(e)
+	s.note(e.Status)
 	if s.o.Ended == nil {
 		return
 	}
 	s.telling.Lock()
 	defer s.telling.Unlock()
 	s.o.Ended(e)
+}
+
+// standsFor is the status of an item's end.
+func (s *step) standsFor(e End) int {
+	status := OutcomeStatus(e.Outcome)
+	switch {
+	case e.Err == nil:
+	case lease.ClassOf(e.Err) == lease.Refuted && s.kind == lease.Verify:
+		return Worst(status, StatusRefuted) // also where the ceiling was reached
+	case errors.Is(e.Err, ledger.ErrRefused):
+		return Worst(status, StatusRefused)
+	case errors.Is(e.Err, ledger.ErrUnreachable) && e.Outcome == lease.BlockedWait:
+		return StatusUnreachable // nothing was done
+	case errors.Is(e.Err, ledger.ErrUnreachable):
+		return Worst(status, StatusUnreachable)
+	}
+	return status
 }
 
 func (s *step) note(status int) {

@@ -12,6 +12,10 @@ import (
 // maxLine bounds one line of a stream: three texts of 64 KiB and their escapes, twice.
 const maxLine = 2 << 20
 
+// maxEmpty is how many lines without a document one input may have, blank ones and end
+// lines among them. One that goes on with them may never end.
+const maxEmpty = 10_000
+
 // maxFaults is how many faults of a stream are told one by one.
 const maxFaults = 20
 
@@ -76,6 +80,8 @@ type stream struct {
 	last   received // the newest document, for the message about a cut stream
 	open   bool     // no end line since the last document, or none at all
 	status int      // the worst of the end lines
+	ended  int      // the worst outcome since the last end line
+	empty  int      // lines that held no document
 }
 
 func newStream(input Input) *stream {
@@ -91,11 +97,13 @@ func (s *stream) next() (received, error) {
 			return received{}, err
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
+			s.empty++
 			continue
 		}
 		w, document, err := parse(line)
 		document.input, document.line = s.input.Name, s.line
 		if err != nil {
+			s.empty++
 			s.items++ // it was somebody's document
 			s.open = true
 			return document, s.fault(document, err)
@@ -104,15 +112,28 @@ func (s *stream) next() (received, error) {
 			s.items++
 			s.open = true
 			s.last = document
+			if document.ended() {
+				s.ended = Worst(s.ended, OutcomeStatus(document.Outcome))
+			}
 			return document, nil
 		}
+		s.empty++
 		came := s.items
-		s.items, s.open = 0, false
-		s.status = Worst(s.status, w.Status)
+		s.status = Worst(s.status, s.closing(w.Status))
+		s.items, s.open, s.ended = 0, false, 0
 		if came != w.Items {
 			return document, s.fault(received{}, fmt.Errorf("%s wrote %d documents, %d came", short(*w.End), w.Items, came))
 		}
 	}
+}
+
+// closing is the status that an end line stands for: it knows better than the outcomes
+// before it, but for one that says that all went well beside a bad one.
+func (s *stream) closing(status int) int {
+	if status == StatusDone {
+		return s.ended
+	}
+	return status
 }
 
 // readLine answers the next line; at the end of a cut stream first the fault.
@@ -120,9 +141,13 @@ func (s *stream) readLine() ([]byte, error) {
 	var line []byte
 	tooLong := false
 	for {
+		if s.empty > maxEmpty {
+			return nil, s.giveUp()
+		}
 		part, err := s.lines.ReadSlice('\n')
 		if len(line)+len(part) > maxLine {
 			tooLong = true
+			s.empty++ // each part of it: it may have no end
 		} else if !tooLong {
 			line = append(line, part...)
 		}
@@ -147,13 +172,24 @@ func (s *stream) finish(err error) error {
 	if errors.Is(err, io.EOF) && !s.open {
 		return io.EOF
 	}
-	s.open = false
-	s.lines.Reset(bytes.NewReader(nil))
+	s.leave()
 	reason := errors.New("no end line: the step before was cut off, what else it held comes back when its leases end")
 	if !errors.Is(err, io.EOF) {
 		reason = err
 	}
 	return s.fault(s.last, reason)
+}
+
+// giveUp leaves the rest of an input that goes on without documents.
+func (s *stream) giveUp() error {
+	s.leave()
+	return s.fault(received{}, fmt.Errorf("more than %d lines are no lease documents: the rest is left unread", maxEmpty))
+}
+
+// leave makes the next read the end of the input.
+func (s *stream) leave() {
+	s.open, s.empty = false, 0
+	s.lines.Reset(bytes.NewReader(nil))
 }
 
 func (s *stream) fault(document received, reason error) error {

@@ -1,7 +1,9 @@
 package loop
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -63,6 +65,56 @@ func TestWorstStatusOfAStreamIsKept(t *testing.T) {
 	got := collect(fmt.Sprintf(ended, 0, 4) + fmt.Sprintf(ended, 0, 7) + fmt.Sprintf(ended, 0, 0))
 	if got.status != 7 || len(got.faults) > 0 {
 		t.Errorf("got status %d, faults %v", got.status, got.faults)
+	}
+}
+
+func TestEndLineThatHidesABadOutcomeIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	failed := strings.Replace(one, `"step"`, `"outcome":"failed","step"`, 1)
+	for status, want := range map[int]int{StatusDone: StatusFailed, StatusUnreachable: StatusUnreachable, StatusRefused: StatusRefused} {
+		if got := collect(failed + fmt.Sprintf(ended, 1, status)); got.status != want || len(got.faults) > 0 {
+			t.Errorf("end line says %d: got status %d, want %d, faults %v", status, got.status, want, got.faults)
+		}
+	}
+	if got := collect(failed + fmt.Sprintf(ended, 1, 1) + one + fmt.Sprintf(ended, 1, 0)); got.status != StatusFailed {
+		t.Errorf("another stream after it: got status %d", got.status)
+	}
+}
+
+// forever is text again and again.
+type forever string
+
+func (f forever) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		n += copy(p[n:], f)
+	}
+	return n, nil
+}
+
+func TestInputThatNeverEndsIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]forever{
+		"Garbage":  "y\n",
+		"Blank":    "\n",
+		"EndLines": forever(fmt.Sprintf(ended, 0, 0)),
+		"OneLine":  "\x00",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStream(Input{"stdin", text})
+			var last error
+			for {
+				_, err := s.next()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				last = err
+			}
+			if last == nil || !strings.Contains(last.Error(), "the rest is left unread") {
+				t.Errorf("got %v", last)
+			}
+		})
 	}
 }
 

@@ -28,6 +28,7 @@ func TestFailureEndsByItsClass(t *testing.T) {
 		"Refuted":       {lease.WithClass(lease.Refuted, errors.New("only verify refutes")), lease.Retried, 1, "queued", "created claimed retried"},
 		"Lost":          {lease.ErrLost, lease.Lost, 4, "leased", "created claimed"},
 		"StoreRefused":  {lease.WithClass(lease.Blocked, &ledger.RefusedError{Reason: "another store"}), lease.BlockedWait, 6, "queued", "created claimed retried"},
+		"StoreIsAway":   {lease.WithClass(lease.Blocked, &ledger.UnreachableError{Reason: "not mounted"}), lease.BlockedWait, 7, "queued", "created claimed retried"},
 		"LedgerIsAway":  {&ledger.UnreachableError{Reason: "away"}, lease.Retried, 1, "queued", "created claimed retried"},
 		"LostIsNoClass": {lease.WithClass(lease.Permanent, lease.ErrLost), lease.Lost, 4, "leased", "created claimed"},
 	} {

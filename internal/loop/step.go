@@ -33,6 +33,7 @@ type End struct {
 	Outcome    lease.Outcome
 	Again      time.Time // when it is tried again; zero: not by itself
 	Err        error     // why; nil where it went well; holds no secret
+	Status     int       // what it stands for; set when Ended is told
 }
 
 // Summary is what a step did.
