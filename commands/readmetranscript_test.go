@@ -30,7 +30,7 @@ func TestReadmeShowsTheQuickstart(t *testing.T) {
 			t.Errorf("README.md: scripts/quickstart does not run %s", command[1])
 		}
 	}
-	if call := transcriptVariable + `="$folder/transcript" go test -race -count=1 -run '^` + t.Name() + `$' ./commands`; !strings.Contains(readText(t, "scripts/test"), "\n"+call+"\n") {
+	if call := transcriptVariable + `="$folder/transcript" go test -count=1 -run '^` + t.Name() + `$' ./commands`; !strings.Contains(readText(t, "scripts/test"), "\n"+call+"\n") {
 		t.Errorf("scripts/test does not compare the transcript: %s", call)
 	}
 
