@@ -131,6 +131,21 @@ func TestKeptNothingIsNotBelieved(t *testing.T) {
 	}
 }
 
+func TestUploadNeverReplaces(t *testing.T) {
+	t.Parallel()
+	server, s := bucket(t, r2test.Options{})
+	first := noise(2 * testPart)
+	if _, err := upload(t, s, key, first); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{10, 3 * testPart} {
+		if _, err := upload(t, s, key, noise(size)); !errors.Is(err, ErrExists) {
+			t.Errorf("%d bytes: got %v, want ErrExists", size, err)
+		}
+		wantStored(t, server, key, first)
+	}
+}
+
 func TestStallIsCutAndTriedAgain(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"UploadPart", "CompleteMultipartUpload", "HeadObject"} {
