@@ -44,6 +44,7 @@ type destinationFacts struct {
 	Version          int
 	Database         string
 	Role             string
+	Template         bool
 	ReadOnly         bool
 	SystemIdentifier string // "" where the role may not ask
 }
@@ -135,7 +136,7 @@ func (d *destination) child(conn *pgx.Conn) string {
 // facts asks the server about the database that conn leads to.
 func facts(ctx context.Context, conn *pgx.Conn) (destinationFacts, error) {
 	var f destinationFacts
-	err := conn.QueryRow(ctx, targetSQL).Scan(&f.Version, &f.Database, &f.Role, &f.ReadOnly, &f.SystemIdentifier)
+	err := conn.QueryRow(ctx, targetSQL).Scan(&f.Version, &f.Database, &f.Role, &f.Template, &f.ReadOnly, &f.SystemIdentifier)
 	if err != nil {
 		return destinationFacts{}, targetError(ctx, "ask target", err)
 	}

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/heyaira/heyaira-loop/internal/store"
@@ -49,6 +50,13 @@ func List(ctx context.Context, st store.Store, scope string) ([]Listed, error) {
 	entries, err := scan(ctx, st, scope)
 	if err != nil {
 		return nil, err
+	}
+	if len(entries) == 0 {
+		// A folder that is no store may be where one ought to be mounted.
+		if _, err := storeID(ctx, st); errors.Is(err, store.ErrNotFound) {
+			return nil, unreachable(fmt.Sprintf("list backups of %s: %s holds none, and no %s", scope, st, storeKey),
+				"is the store mounted, and is the path right?", err)
+		}
 	}
 	list := make([]Listed, 0, len(entries))
 	for _, e := range entries {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heyaira/heyaira-loop/lease"
+	"github.com/heyaira/heyaira-loop/ledger"
 )
 
 func TestScopeMayBeLeftOutWhereThereIsOne(t *testing.T) {
@@ -14,8 +15,14 @@ func TestScopeMayBeLeftOutWhereThereIsOne(t *testing.T) {
 	if _, err := List(t.Context(), b.store, ""); err == nil || !strings.Contains(err.Error(), "holds no backups") {
 		t.Errorf("empty store: %v", err)
 	}
+	if _, err := List(t.Context(), b.store, benchScope); !errors.Is(err, ledger.ErrUnreachable) {
+		t.Errorf("folder that is no store: %v", err)
+	}
 	b.small(t)
 	published := b.backup(t)
+	if list, err := List(t.Context(), b.store, "another"); err != nil || len(list) > 0 {
+		t.Errorf("scope without backups: %v, %v", list, err)
+	}
 	list, err := List(t.Context(), b.store, "")
 	if err != nil || len(list) != 1 || list[0].Backup != published.Backup || list[0].Scope != benchScope {
 		t.Errorf("got %+v, %v", list, err)

@@ -104,6 +104,9 @@ func (r *restore) suitable(to *destination, there destinationFacts) error {
 	case protected && r.Confirm != name:
 		return advise(fmt.Errorf("restore into %s: this is the protected database itself", to.database),
 			"restore beside it under another name, or confirm this one by typing its name")
+	case there.Template && !r.Create:
+		return advise(fmt.Errorf("restore into %s: it is a template: databases that are made later would hold the backup too", to.database),
+			"restore into a new database: --create makes it")
 	case there.ReadOnly:
 		return fmt.Errorf("restore into %s: its server is read-only", to.database)
 	case there.Version/10000 < from.Version/10000:

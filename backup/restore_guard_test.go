@@ -61,6 +61,24 @@ func TestProtectedDatabaseIsNoTargetUnlessItsNameIsTyped(t *testing.T) {
 	}
 }
 
+func TestTemplateIsNoTarget(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.small(t)
+	b.backup(t)
+	to := pgtest.Database(t)
+	is := func(template string) {
+		pgtest.Exec(t, b.database, "ALTER DATABASE "+databaseOf(t, to)+" IS_TEMPLATE "+template)
+	}
+	is("true")
+	defer is("false") // one that is a template cannot be dropped
+	_, err := b.restore(t, RestoreOptions{To: to})
+	if err == nil || !strings.Contains(err.Error(), "it is a template") {
+		t.Errorf("got %v, want refused", err)
+	}
+	assertEmpty(t, to)
+}
+
 func TestWrongKeyIsToldBeforeTheTargetIsTouched(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

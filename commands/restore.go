@@ -2,6 +2,8 @@ package commands
 
 import (
 	"github.com/urfave/cli/v2"
+
+	"github.com/heyaira/heyaira-loop/backup"
 )
 
 // restoreFlags are what restore was asked for.
@@ -36,7 +38,7 @@ func restoreCommand(env *Env) *cli.Command {
 			boolFlag("dry-run", &f.dryRun, "look at everything, change nothing"),
 		},
 		Action: func(c *cli.Context) error {
-			if err := f.check(env); err != nil {
+			if err := f.check(env, c.IsSet); err != nil {
 				return err
 			}
 			r := &restoring{env: env, flags: f}
@@ -48,8 +50,18 @@ func restoreCommand(env *Env) *cli.Command {
 	}
 }
 
-// check refuses what cannot go together, before anything is opened.
-func (f *restoreFlags) check(env *Env) error {
+// check refuses what cannot go together, before anything is opened. A flag that was
+// given and holds nothing is a script's unset variable: its default would be another
+// backup or another store than was meant.
+func (f *restoreFlags) check(env *Env, given func(flag string) bool) error {
+	for flag, value := range map[string]string{"scope": f.scope, "backup": f.backup, "from": f.from, "to": f.to, "output": f.output, "confirm": f.confirm} {
+		if value == "" && given(flag) {
+			return misuse("leave the flag out, or say what it names", "flag --%s is empty", flag)
+		}
+	}
+	if _, err := backup.ParseID(f.backup); err != nil && f.backup != "" {
+		return misuse("--list shows the ids", "flag --backup: %v", err)
+	}
 	if err := refusePassword("to", f.to); err != nil {
 		return err
 	}
@@ -62,6 +74,8 @@ func (f *restoreFlags) check(env *Env) error {
 		return misuse("", "flag --create goes with --to")
 	case f.confirm != "" && f.to == "":
 		return misuse("", "flag --confirm goes with --to")
+	case f.list && f.backup != "":
+		return misuse("", "flag --backup does not go with --list: it shows all of a scope")
 	case f.list:
 		return nil
 	case f.identity == "":

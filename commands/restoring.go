@@ -14,6 +14,7 @@ import (
 	"github.com/heyaira/heyaira-loop/internal/config"
 	"github.com/heyaira/heyaira-loop/internal/store"
 	"github.com/heyaira/heyaira-loop/lease"
+	"github.com/heyaira/heyaira-loop/ledger"
 )
 
 // restoring is one restore with where it reads from.
@@ -30,7 +31,7 @@ func (r *restoring) source() (store.Store, string, error) {
 			return nil, "", fmt.Errorf("find folder: %w", err)
 		}
 		st, err := store.NewDir(folder)
-		return st, "", err
+		return st, "", away(err)
 	}
 	conf, err := r.env.Config()
 	if err != nil {
@@ -41,7 +42,16 @@ func (r *restoring) source() (store.Store, string, error) {
 		return nil, "", unknownBackup(conf, r.flags.scope)
 	}
 	st, err := stores(conf)(b.Store)
-	return st, b.PgBin, err
+	return st, b.PgBin, away(err)
+}
+
+// away says of a store that could not be opened that it is unreachable; what is wrong
+// with the configuration stays that.
+func away(err error) error {
+	if err == nil || isUsage(err) {
+		return err
+	}
+	return &ledger.UnreachableError{Reason: err.Error(), Hint: hintOf(err), Err: err}
 }
 
 func unknownBackup(conf *config.Config, scope string) error {
