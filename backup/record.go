@@ -134,7 +134,11 @@ func putRecord(ctx context.Context, st store.Store, key string, record any) erro
 
 func unreadable(key string, cause error) error {
 	err := fmt.Errorf("read %s: %w: %w", key, errUnreadable, cause)
-	return lease.WithClass(lease.Blocked, advise(err, "it was changed or damaged: get it back, or move its folder out of the store to go on without it"))
+	hint := "it was changed or damaged: get it back from a copy of the store"
+	if _, _, _, ok := splitKey(key); ok { // one backup's, and the others can do without it
+		hint += ", or move its folder out of the store to go on without it"
+	}
+	return lease.WithClass(lease.Blocked, advise(err, hint))
 }
 
 // refused is an error that says that this store or scope may not be used as it is.

@@ -167,7 +167,7 @@ func (p *place) witness(ctx context.Context, scope string, who ledger.Identity, 
 	}
 	if !known {
 		return nil, refused(fmt.Sprintf("this ledger is a copy or was rewound: it does not know backup %s of scope %s in store %s", newest.Backup, scope, p.name),
-			"use the ledger that made this backup; a ledger that was restored has to be adopted first")
+			"use the ledger that made this backup")
 	}
 	return newest, nil
 }

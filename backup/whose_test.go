@@ -195,3 +195,18 @@ func ledgerOf(t *testing.T, conninfo string) *ledger.DB {
 	other.openLedger(t, conninfo)
 	return other.ledger
 }
+
+func TestHintMovesAwayOneBackupAndNeverTheStore(t *testing.T) {
+	t.Parallel()
+	id := ID{At: time.Unix(0, 0), Ledger: "0123abcd", Generation: lease.NewSerial(1, 1), Fence: lease.NewSerial(1, 1), Random: "89abcdef"}
+	for key, moves := range map[string]bool{
+		storeKey:                     false,
+		ownerKey(benchScope, 1):      false,
+		id.key(benchScope, "x.json"): true,
+	} {
+		var advice interface{ Hint() string }
+		if err := unreadable(key, errors.New("x")); !errors.As(err, &advice) || strings.Contains(advice.Hint(), "move its folder") != moves {
+			t.Errorf("%s: %v, want that its folder is moved: %v", key, advice, moves)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func (w *whose) check(o Options) error {
 	case len(moved) > 0:
 		return &RefusedError{
 			Reason: "this ledger was restored, cloned or moved: it has another " + strings.Join(moved, ", another "),
-			Hint:   "it is refused until it is adopted; look at it with heyaira-loop status",
+			Hint:   "point the configuration at the true ledger; heyaira-loop status shows what stands in this one",
 		}
 	case w.readOnly:
 		return readOnly(nil)

@@ -23,9 +23,9 @@ func TestLedgerIsRefused(t *testing.T) {
 	tests := []struct {
 		name, sql, reason, hint string
 	}{
-		{"ErrSystem", "UPDATE heyaira_loop.ledger_identity SET system_identifier = 1", "another system identifier", "adopted"},
-		{"ErrDatabase", "UPDATE heyaira_loop.ledger_identity SET database_oid = 1, system_identifier = 1", "another system identifier, another database oid", "adopted"},
-		{"ErrTimeline", "UPDATE heyaira_loop.ledger_identity SET timeline = '000000FF'", "another timeline", "adopted"},
+		{"ErrSystem", "UPDATE heyaira_loop.ledger_identity SET system_identifier = 1", "another system identifier", "true ledger"},
+		{"ErrDatabase", "UPDATE heyaira_loop.ledger_identity SET database_oid = 1, system_identifier = 1", "another system identifier, another database oid", "true ledger"},
+		{"ErrTimeline", "UPDATE heyaira_loop.ledger_identity SET timeline = '000000FF'", "another timeline", "true ledger"},
 		{"ErrEnvironment", "UPDATE heyaira_loop.ledger_identity SET environment = 'production'", `environment "production", this host's is "test"`, "configuration"},
 		{"ErrProgram", "UPDATE heyaira_loop.ledger_identity SET min_program = 99", "protocol 99", "install"},
 		{"ErrOldSchema", "UPDATE heyaira_loop.schema_version SET version = 0", "schema version 0", "heyaira-loop migrate"},

@@ -78,7 +78,7 @@ func identify(ctx context.Context, conn *pgx.Conn, environment string) error {
 	if !same {
 		return &RefusedError{
 			Reason: "this ledger was restored, cloned or moved",
-			Hint:   "it is refused until it is adopted",
+			Hint:   "point the configuration at the true ledger, or at a new database for a new one",
 		}
 	}
 	return nil
