@@ -14,14 +14,15 @@ import (
 )
 
 // Dir is a store in a folder. Every object is a file of mode 0600 under its key. An
-// object is written to a hidden file beside its place and linked there when it is
+// object is written to a file without a name and linked to its place when it is
 // whole, which fails where one stands already, whoever raced; file and folders are
 // synced before anybody is told. The folder is held open, so that what is mounted
 // over it later is never written to by mistake.
 type Dir struct {
-	path string
-	root *os.Root               // resolves folders; nothing leads out of it
-	sync func(f *os.File) error // File.Sync, but for tests
+	path     string
+	root     *os.Root                                // resolves folders; nothing leads out of it
+	sync     func(f *os.File) error                  // File.Sync, but for tests
+	nameless func(folder *os.File) (*os.File, error) // openNameless, but for tests
 }
 
 var _ Store = (*Dir)(nil)
@@ -33,7 +34,7 @@ func NewDir(path string) (*Dir, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("open store %s: not an absolute path", path)
 	}
-	d := &Dir{path: filepath.Clean(path), sync: (*os.File).Sync}
+	d := &Dir{path: filepath.Clean(path), sync: (*os.File).Sync, nameless: openNameless}
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
 		return nil, d.fail("open store", d.path, err)

@@ -18,7 +18,7 @@ const tries = 16
 // errEnded is what a writer answers that was committed or aborted.
 var errEnded = errors.New("it was committed or aborted before")
 
-// Create begins a hidden file beside the key's place. The size is not needed.
+// Create begins a file without a name in the folder of its key. The size is not needed.
 func (d *Dir) Create(ctx context.Context, key string, _ int64) (Writer, error) {
 	return d.create(ctx, key)
 }
@@ -44,10 +44,10 @@ func (d *Dir) create(ctx context.Context, key string) (*fileWriter, error) {
 		return nil, fmt.Errorf("create %s: %w", key, context.Cause(ctx))
 	}
 	path, name, _ := cutLast(key)
-	w := &fileWriter{dir: d, key: key, name: name, hidden: "." + strings.ToLower(rand.Text())}
-	err := w.begin(path)
-	for try := 1; try < tries && errors.Is(err, unix.ENOENT); try++ {
-		err = w.begin(path) // the folder was pruned before the file was in it
+	w := &fileWriter{dir: d, key: key, path: path, name: name}
+	err := w.begin()
+	for try := 1; try < tries && pruned(err); try++ {
+		err = w.begin() // the folder went before the file was in it
 	}
 	if err != nil {
 		return nil, d.fail("create", key, err)
@@ -56,12 +56,15 @@ func (d *Dir) create(ctx context.Context, key string) (*fileWriter, error) {
 }
 
 // fileWriter writes one object. It holds the folder open, so link and unlink meet
-// the file it made, whatever happens to the path.
+// the file it made, whatever happens to the path. The file has no name before it is
+// committed, so a process that is killed leaves nothing; where the file system knows no
+// such files it has a hidden one.
 type fileWriter struct {
 	dir    *Dir
 	key    string
+	path   string // of the folder
 	name   string
-	hidden string
+	hidden string // "" for a file without a name
 	folder *os.File
 	file   *os.File
 	size   int64
@@ -70,16 +73,17 @@ type fileWriter struct {
 	ended  bool
 }
 
-// begin makes the folder and the hidden file in it.
-func (w *fileWriter) begin(path string) error {
-	if err := w.dir.root.MkdirAll(path, 0o700); err != nil {
-		return err
-	}
-	folder, err := w.dir.openFolder(path)
+// begin makes the folder and the file in it.
+func (w *fileWriter) begin() error {
+	folder, err := w.enter()
 	if err != nil {
 		return err
 	}
-	if w.file, err = openAt(folder, w.hidden, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL); err != nil {
+	if w.file, err = w.dir.nameless(folder); errors.Is(err, errors.ErrUnsupported) {
+		w.hidden = "." + strings.ToLower(rand.Text())
+		w.file, err = openAt(folder, w.hidden, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	}
+	if err != nil {
 		_ = folder.Close()
 		return err
 	}
@@ -87,7 +91,46 @@ func (w *fileWriter) begin(path string) error {
 	return nil
 }
 
-// Write appends to the hidden file. After an error the object cannot be committed.
+// enter makes the folder and opens it.
+func (w *fileWriter) enter() (*os.File, error) {
+	if err := w.dir.root.MkdirAll(w.path, 0o700); err != nil {
+		return nil, err
+	}
+	return w.dir.openFolder(w.path)
+}
+
+// pruned tells that a folder went away while something was made in it. MkdirAll says
+// that it exists, where it went between two of its looks.
+func pruned(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EEXIST)
+}
+
+// processFiles is where the kernel shows what a process has open: the only way to name
+// a nameless file that asks for no privilege.
+const processFiles = "/proc/self/fd"
+
+// openNameless opens a new file without a name, or fails with errors.ErrUnsupported.
+func openNameless(folder *os.File) (*os.File, error) {
+	if unix.Access(processFiles, unix.X_OK) != nil {
+		return nil, errors.ErrUnsupported
+	}
+	file, err := openAt(folder, ".", unix.O_WRONLY|unix.O_TMPFILE)
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EISDIR), errors.Is(err, unix.EINVAL):
+		return nil, errors.ErrUnsupported
+	case errors.Is(err, unix.EPERM) && removed(folder):
+		return nil, unix.ENOENT // ext4 says it so
+	}
+	return file, err
+}
+
+// removed tells that an open folder has no name any more.
+func removed(folder *os.File) bool {
+	var stat unix.Stat_t
+	return unix.Fstat(int(folder.Fd()), &stat) == nil && stat.Nlink == 0
+}
+
+// Write appends to the file. After an error the object cannot be committed.
 func (w *fileWriter) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.dir.fail("write", w.key, w.err)
@@ -132,7 +175,7 @@ func (w *fileWriter) publish() (Info, error) {
 	if err := w.link(); err != nil {
 		return Info{}, err
 	}
-	if err := unix.Unlinkat(int(w.folder.Fd()), w.hidden, 0); err != nil {
+	if err := w.unlink(); err != nil {
 		return Info{}, err
 	}
 	if err := w.syncFolders(); err != nil {
@@ -150,8 +193,20 @@ func (w *fileWriter) publish() (Info, error) {
 
 // link gives the file its name, unless that is taken.
 func (w *fileWriter) link() error {
-	folder := int(w.folder.Fd())
-	err := unix.Linkat(folder, w.hidden, folder, w.name, 0)
+	err := w.linkOnce()
+	for try := 1; try < tries && w.hidden == "" && errors.Is(err, unix.ENOENT); try++ {
+		// A nameless file does not keep its folder from being pruned.
+		folder, again := w.enter()
+		if pruned(again) {
+			continue
+		}
+		if again != nil {
+			return again
+		}
+		_ = w.folder.Close()
+		w.folder = folder
+		err = w.linkOnce()
+	}
 	switch {
 	case errors.Is(err, unix.EEXIST) && !w.linked():
 		return ErrExists
@@ -161,6 +216,23 @@ func (w *fileWriter) link() error {
 		return errNoLink
 	}
 	return err
+}
+
+func (w *fileWriter) linkOnce() error {
+	folder := int(w.folder.Fd())
+	if w.hidden != "" {
+		return unix.Linkat(folder, w.hidden, folder, w.name, 0)
+	}
+	open := fmt.Sprintf("%s/%d", processFiles, w.file.Fd())
+	return unix.Linkat(unix.AT_FDCWD, open, folder, w.name, unix.AT_SYMLINK_FOLLOW)
+}
+
+// unlink takes the hidden name away, where there is one.
+func (w *fileWriter) unlink() error {
+	if w.hidden == "" {
+		return nil
+	}
+	return unix.Unlinkat(int(w.folder.Fd()), w.hidden, 0)
 }
 
 // linked tells whether the name is already the file's own: a network file system may
@@ -192,7 +264,7 @@ func (w *fileWriter) syncFolders() error {
 	return nil
 }
 
-// Abort removes the hidden file. It does so under an ended context too, and does
+// Abort gives the file up. It does so under an ended context too, and does
 // nothing after Commit or Abort.
 func (w *fileWriter) Abort(context.Context) error {
 	if w.ended {
@@ -212,7 +284,7 @@ func (w *fileWriter) end(cause error) error {
 	if cause == nil {
 		return nil
 	}
-	err := unix.Unlinkat(int(w.folder.Fd()), w.hidden, 0)
+	err := w.unlink()
 	w.dir.prune(w.key)
 	if errors.Is(err, unix.ENOENT) {
 		return nil
