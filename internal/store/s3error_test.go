@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/heyaira/heyaira-loop/internal/store/r2test"
@@ -221,28 +222,30 @@ func TestKeysFromAFile(t *testing.T) {
 
 func TestPatienceEnds(t *testing.T) {
 	t.Parallel()
-	trouble := errors.New("a broken connection")
-	a := attempts{patience: patience{first: time.Millisecond, most: 4 * time.Millisecond, total: 50 * time.Millisecond}}
-	began := time.Now()
-	for a.again(t.Context(), trouble) {
-	}
-	if took := time.Since(began); a.failed < 12 || took > time.Second {
-		t.Errorf("tried %d times in %s, want a wait of 4 ms at most for 50 ms", a.failed, took)
-	}
-	if err := a.over(trouble); !errors.Is(err, trouble) || !strings.Contains(err.Error(), "asked ") {
-		t.Errorf("got %v, want how often it was asked", err)
-	}
-	a.moved()
-	if !a.again(t.Context(), trouble) {
-		t.Error("progress gave no new patience")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	slow := attempts{patience: patience{first: time.Hour, most: time.Hour, total: 10 * time.Hour}}
-	time.AfterFunc(10*time.Millisecond, cancel)
-	if slow.again(ctx, trouble) {
-		t.Error("it was tried again under an ended context")
-	}
-	if (&attempts{patience: longPatience}).again(t.Context(), ErrExists) {
-		t.Error("an answer was asked for again")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		trouble := errors.New("a broken connection")
+		a := attempts{patience: patience{first: time.Millisecond, most: 4 * time.Millisecond, total: 50 * time.Millisecond}}
+		began := time.Now()
+		for a.again(t.Context(), trouble) {
+		}
+		if took := time.Since(began); a.failed < 12 || took > 50*time.Millisecond {
+			t.Errorf("tried %d times in %s, want a wait of 4 ms at most for 50 ms", a.failed, took)
+		}
+		if err := a.over(trouble); !errors.Is(err, trouble) || !strings.Contains(err.Error(), "asked ") {
+			t.Errorf("got %v, want how often it was asked", err)
+		}
+		a.moved()
+		if !a.again(t.Context(), trouble) {
+			t.Error("progress gave no new patience")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		slow := attempts{patience: patience{first: time.Hour, most: time.Hour, total: 10 * time.Hour}}
+		time.AfterFunc(10*time.Millisecond, cancel)
+		if slow.again(ctx, trouble) {
+			t.Error("it was tried again under an ended context")
+		}
+		if (&attempts{patience: longPatience}).again(t.Context(), ErrExists) {
+			t.Error("an answer was asked for again")
+		}
+	})
 }
