@@ -17,7 +17,7 @@ func TestS3KeepsTheContract(t *testing.T) {
 		// The pace of writes to one key is held to in a test of its own.
 		server := r2test.New(t, r2test.Options{WriteEvery: 50 * time.Millisecond})
 		s, err := store.NewS3(store.S3Options{
-			Endpoint: server.URL, Bucket: r2test.Bucket, Prefix: prefix, RootCAs: server.RootCAs,
+			Endpoint: server.URL, Bucket: r2test.Bucket, Prefix: prefix, PartSize: 5 << 20, RootCAs: server.RootCAs,
 			Keys: func() (store.Keys, error) {
 				return store.Keys{Access: r2test.AccessKey, Secret: r2test.SecretKey}, nil
 			},

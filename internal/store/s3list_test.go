@@ -51,7 +51,7 @@ func TestTroubleInAListingIsSurvived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, s, keys := listed(t)
-			s.wire.silence = time.Second
+			s.wire.silence = 300 * time.Millisecond
 			server.Inject(r2test.Fault{Op: "ListObjectsV2", Skip: 1, Times: 2, Effect: effect})
 			if got, err := list(t.Context(), s); err != nil || !slices.Equal(got, keys) {
 				t.Errorf("got %v, %v, want %v", got, err, keys)

@@ -37,7 +37,7 @@ func TestMemoryOfAnUpload(t *testing.T) {
 	if err := os.WriteFile(roots, server.CertificatePEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	order, err := json.Marshal(streamOrder{URL: server.URL, Bytes: 200 * mb, Estimate: 200_000 * mb})
+	order, err := json.Marshal(streamOrder{URL: server.URL, Bytes: 150 * mb, Estimate: 200_000 * mb})
 	if err != nil {
 		t.Fatal(err)
 	}

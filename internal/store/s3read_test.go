@@ -40,7 +40,7 @@ func TestBrokenDownloadIsReadOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, s, body := stored(t, 600_000)
-			s.wire.silence = time.Second
+			s.wire.silence = 300 * time.Millisecond
 			if fault.Skip > 0 {
 				server.Inject(r2test.Fault{Op: "GetObject", Effect: r2test.Truncate(10)})
 				fault.Skip = 0
@@ -191,21 +191,30 @@ func TestOpenRange(t *testing.T) {
 	}
 }
 
-// TestRangesThatAreIgnoredAreFoundOut: a store that sends the whole object again must
-// not have it appended.
-func TestRangesThatAreIgnoredAreFoundOut(t *testing.T) {
+// TestOtherRangesAreFoundOut: a store that sends the whole object again, or bytes from
+// elsewhere, must not have them appended.
+func TestOtherRangesAreFoundOut(t *testing.T) {
 	t.Parallel()
-	server, s, _ := stored(t, 200_000)
-	server.Inject(
-		r2test.Fault{Op: "GetObject", Effect: r2test.Truncate(50_000)},
-		r2test.Fault{Op: "GetObject", Effect: func(_ *r2test.Server, answer http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				r.Header.Del("Range")
-				answer.ServeHTTP(w, r)
-			})
-		}},
-	)
-	if _, err := readAll(t, s, key); !errors.Is(err, errNoRange) {
-		t.Errorf("got %v, want that the range is another", err)
+	for name, change := range map[string]func(h http.Header){
+		"none":    func(h http.Header) { h.Del("Range") },
+		"shifted": func(h http.Header) { h.Set("Range", "bytes=0-149999") },
+		"shorter": func(h http.Header) { h.Set("Range", "bytes=50000-150000") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, s, _ := stored(t, 200_000)
+			server.Inject(
+				r2test.Fault{Op: "GetObject", Effect: r2test.Truncate(50_000)},
+				r2test.Fault{Op: "GetObject", Effect: func(_ *r2test.Server, answer http.Handler) http.Handler {
+					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						change(r.Header)
+						answer.ServeHTTP(w, r)
+					})
+				}},
+			)
+			if _, err := readAll(t, s, key); !errors.Is(err, errNoRange) {
+				t.Errorf("got %v, want that the range is another", err)
+			}
+		})
 	}
 }

@@ -26,7 +26,7 @@ func TestS3KeepsTheContractOnVersity(t *testing.T) {
 	var subjects atomic.Int64
 	storetest.Run(t, func(t testing.TB) storetest.Subject {
 		s, err := store.NewS3(store.S3Options{
-			Endpoint: endpoint, Bucket: "heyaira", Prefix: fmt.Sprintf("subject-%d", subjects.Add(1)),
+			Endpoint: endpoint, Bucket: "heyaira", Prefix: fmt.Sprintf("subject-%d", subjects.Add(1)), PartSize: 5 << 20,
 			Keys: func() (store.Keys, error) { return store.Keys{Access: "access", Secret: "secret-secret"}, nil },
 		})
 		if err != nil {

@@ -219,7 +219,7 @@ func emptyObject(t *testing.T, s Subject) {
 }
 
 // largeSize is larger than any buffer or part on the way, and no multiple of one.
-const largeSize = 64<<20 + 12345
+const largeSize = 24<<20 + 12345
 
 func largeObject(t *testing.T, s Subject) {
 	w, err := s.Store.Create(t.Context(), key, largeSize)
