@@ -31,11 +31,16 @@ func isOurs(err error) bool {
 	}, func(ours error) bool { return errors.Is(err, ours) })
 }
 
-// fail names what failed and gives the error its class.
+// fail names what failed and gives the error its class. Where time ran out over a
+// store that did not answer, both are told.
 func (s *S3) fail(ctx context.Context, verb, key string, err error) error {
 	what := verb + " " + key
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+		cause := context.Cause(ctx)
+		if reply := replyOf(err); reply.told() {
+			return fmt.Errorf("%s: %w; the store's last word: %v", what, cause, &reply)
+		}
+		return fmt.Errorf("%s: %w", what, cause)
 	}
 	var named *advised
 	if errors.As(err, &named) {
