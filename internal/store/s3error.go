@@ -31,16 +31,11 @@ func isOurs(err error) bool {
 	}, func(ours error) bool { return errors.Is(err, ours) })
 }
 
-// fail names what failed and gives the error its class. Where time ran out over a
-// store that did not answer, both are told.
+// fail names what failed and gives the error its class.
 func (s *S3) fail(ctx context.Context, verb, key string, err error) error {
 	what := verb + " " + key
 	if ctx.Err() != nil {
-		cause := context.Cause(ctx)
-		if reply := replyOf(err); reply.told() {
-			return fmt.Errorf("%s: %w; the store's last word: %v", what, cause, &reply)
-		}
-		return fmt.Errorf("%s: %w", what, cause)
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
 	var named *advised
 	if errors.As(err, &named) {
