@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -253,7 +254,11 @@ func (p *probe) delete() error {
 
 func (p *probe) lifecycle(ruled Ruled) error {
 	rules, err := ruled.Lifecycle(p.ctx)
-	switch {
+	switch status := replyOf(err).status; {
+	case status == http.StatusForbidden, status == http.StatusNotImplemented:
+		// Credentials for objects alone are a good thing to have.
+		p.note = "these credentials cannot read the bucket's rules: look at them at its provider"
+		return nil
 	case err != nil:
 		return err
 	case len(rules.Expiring) > 0:

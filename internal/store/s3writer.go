@@ -23,11 +23,10 @@ func (s *S3) Create(ctx context.Context, key string, size int64) (Writer, error)
 		part = partSizeFor(size)
 	}
 	w := &s3Writer{
-		s: s, key: key, name: name, part: part,
+		s: s, key: key, name: name, part: part, work: ctx,
 		free:  make(chan *partBuffer, inFlight+1),
 		slots: make(chan struct{}, inFlight),
 	}
-	w.work = ctx
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
 	return w, nil
 }
@@ -62,9 +61,8 @@ type s3Writer struct {
 func (w *s3Writer) Write(p []byte) (int, error) {
 	written := 0
 	for written < len(p) {
-		err := w.room()
-		if err != nil {
-			return written, w.broken("write", err)
+		if err := w.room(); err != nil {
+			return written, w.broken(err)
 		}
 		n := w.filling.fill(p[written:])
 		written += n
@@ -74,9 +72,9 @@ func (w *s3Writer) Write(p []byte) (int, error) {
 }
 
 // broken fails the object for good. The first failure stays its cause.
-func (w *s3Writer) broken(verb string, err error) error {
+func (w *s3Writer) broken(err error) error {
 	w.cancel(err)
-	return w.s.fail(w.work, verb, w.key, context.Cause(w.ctx))
+	return w.s.fail(w.work, "write", w.key, context.Cause(w.ctx))
 }
 
 // room makes sure of a buffer with room in it. A full part is sent only when more
