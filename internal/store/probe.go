@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -254,11 +253,7 @@ func (p *probe) delete() error {
 
 func (p *probe) lifecycle(ruled Ruled) error {
 	rules, err := ruled.Lifecycle(p.ctx)
-	switch status := replyOf(err).status; {
-	case status == http.StatusForbidden, status == http.StatusNotImplemented:
-		// Credentials for objects alone are a good thing to have.
-		p.note = "these credentials cannot read the bucket's rules: look at them at its provider"
-		return nil
+	switch {
 	case err != nil:
 		return err
 	case len(rules.Expiring) > 0:

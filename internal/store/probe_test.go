@@ -46,12 +46,6 @@ func TestProbeOfGoodStores(t *testing.T) {
 		t.Errorf("left: %+v, %v", info, err)
 	}
 
-	server.Inject(r2test.Fault{Op: "GetBucketLifecycleConfiguration", Effect: r2test.Answer(http.StatusForbidden, "AccessDenied")})
-	findings = Probe(t.Context(), s, "_probe")
-	if _, failed = probed(findings); failed != nil || !strings.Contains(findings[8].Note, "at its provider") {
-		t.Errorf("with credentials for objects alone: got %+v", findings)
-	}
-
 	checks, failed = probed(Probe(t.Context(), open(t, t.TempDir()), "_probe"))
 	if !slices.Equal(checks, []string{"put", "put once", "get", "list", "upload", "abort", "delete"}) || failed != nil {
 		t.Errorf("folder: got %v, failed %v", checks, failed)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -25,14 +26,18 @@ func (s *S3) List(ctx context.Context, prefix, after string) iter.Seq2[Info, err
 			if done {
 				return
 			}
-			if err == nil && ctx.Err() == nil {
+			if ctx.Err() != nil {
+				// A listing that breaks off must not look whole.
+				yield(Info{}, fmt.Errorf("list %s: %w", s, context.Cause(ctx)))
+				return
+			}
+			if err == nil {
 				s.there.Store(true)
 				return
 			}
 			if isExpired(err) && s.keys.renew(keys) {
 				continue
 			}
-			// A listing that breaks off with its context must not look whole.
 			if !t.again(ctx, err) {
 				yield(Info{}, s.fail(ctx, "list", s.String(), t.over(err)))
 				return

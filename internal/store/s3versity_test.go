@@ -24,7 +24,7 @@ func TestS3KeepsTheContractOnVersity(t *testing.T) {
 	program := findVersity(t)
 	endpoint := startVersity(t, program)
 	var subjects atomic.Int64
-	fresh := func(t testing.TB) *store.S3 {
+	storetest.Run(t, func(t testing.TB) storetest.Subject {
 		s, err := store.NewS3(store.S3Options{
 			Endpoint: endpoint, Bucket: "heyaira", Prefix: fmt.Sprintf("subject-%d", subjects.Add(1)), PartSize: 5 << 20,
 			Keys: func() (store.Keys, error) { return store.Keys{Access: "access", Secret: "secret-secret"}, nil },
@@ -32,18 +32,6 @@ func TestS3KeepsTheContractOnVersity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
-	}
-	t.Run("Probe", func(t *testing.T) {
-		t.Parallel()
-		for _, f := range store.Probe(t.Context(), fresh(t), "_probe") {
-			if f.Err != nil {
-				t.Errorf("%s: %v", f.Check, f.Err)
-			}
-		}
-	})
-	storetest.Run(t, func(t testing.TB) storetest.Subject {
-		s := fresh(t)
 		return storetest.Subject{
 			Store: s,
 			Leftovers: func(t testing.TB) int {

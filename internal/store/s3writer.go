@@ -23,10 +23,11 @@ func (s *S3) Create(ctx context.Context, key string, size int64) (Writer, error)
 		part = partSizeFor(size)
 	}
 	w := &s3Writer{
-		s: s, key: key, name: name, part: part, work: ctx,
+		s: s, key: key, name: name, part: part,
 		free:  make(chan *partBuffer, inFlight+1),
 		slots: make(chan struct{}, inFlight),
 	}
+	w.work = ctx
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
 	return w, nil
 }
@@ -61,8 +62,9 @@ type s3Writer struct {
 func (w *s3Writer) Write(p []byte) (int, error) {
 	written := 0
 	for written < len(p) {
-		if err := w.room(); err != nil {
-			return written, w.broken(err)
+		err := w.room()
+		if err != nil {
+			return written, w.broken("write", err)
 		}
 		n := w.filling.fill(p[written:])
 		written += n
@@ -72,9 +74,9 @@ func (w *s3Writer) Write(p []byte) (int, error) {
 }
 
 // broken fails the object for good. The first failure stays its cause.
-func (w *s3Writer) broken(err error) error {
+func (w *s3Writer) broken(verb string, err error) error {
 	w.cancel(err)
-	return w.s.fail(w.work, "write", w.key, context.Cause(w.ctx))
+	return w.s.fail(w.work, verb, w.key, context.Cause(w.ctx))
 }
 
 // room makes sure of a buffer with room in it. A full part is sent only when more
